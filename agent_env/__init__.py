@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from agent_env.runs.objects import task as task
     from agent_env.runs.run import Episode as Episode
     from agent_env.runs.run import Run as Run
-    from agent_env.scoring.episode_score import episode_score as episode_score
+    from agent_env.scoring.sample_means import episode_score as episode_score
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet
     from agent_env.tasks.task import Task as Task
@@ -63,7 +63,7 @@ PUBLIC = {
     "agent_env.records.schema": (
         "Message", "Reply", "Sample", "Score", "ToolCall", "ToolResult", "ToolSpec", "Usage",
     ),
-    "agent_env.scoring.episode_score": ("episode_score",),
+    "agent_env.scoring.sample_means": ("episode_score",),
     "agent_env.tasks.family": ("Family", "SampleSet"),
     "agent_env.tasks.task": ("Task",),
     "agent_env.tools.function": ("tool",),

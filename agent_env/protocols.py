@@ -11,11 +11,11 @@ from typing import Annotated, Literal, Protocol, Self, runtime_checkable
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.records.execution import ExecResult
 from agent_env.records.options import EPISODE, Opt
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import (
     Episode,
+    ExecResult,
     MaterialTable,
     Message,
     Reply,

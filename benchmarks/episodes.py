@@ -40,8 +40,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.sample_files import samples_bytes
-from agent_env.tasks.where import parse_where
+from agent_env.tasks.sample_files import parse_where, samples_bytes
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.components import versions

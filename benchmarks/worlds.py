@@ -20,8 +20,8 @@ from random import Random
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.protocols import SearchProvider
+from agent_env.web.built import TantivyText
 from agent_env.web.full_text import FullText
-from agent_env.web.tantivy_text import TantivyText
 
 QUERIES = 400
 

@@ -32,8 +32,7 @@ POWERS = re.compile(
 )
 """Whatever acts outside, by its whole name."""
 ASK = {
-    "mcp/launch.py": {"os.environ"},
-    "mcp/transport.py": {"httpx2.AsyncClient"},
+    "mcp/transport.py": {"httpx2.AsyncClient", "os.environ"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/server_facts.py": {"httpx2.AsyncClient"},
     "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
@@ -107,7 +106,7 @@ OUR_MODULES = {
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "cli/help.py", "cli/local.py", "cli/sandbox.py",
+    "cli/local.py", "cli/sandbox.py", "cli/tree.py",
     "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
@@ -261,9 +260,9 @@ def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded():
 
 
 def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in():
-    """`agent_env.mcp.launch:os.system` in run.json would be a tool with a name of ours."""
-    with pytest.raises(ConfigError, match=r"^the code agent_env\.mcp\.launch:os\.getcwd is not"):
-        TOOLS.find("agent_env.mcp.launch:os.getcwd", NOTHING)
+    """`agent_env.mcp.transport:os.system` in run.json would be a tool with a name of ours."""
+    with pytest.raises(ConfigError, match=r"^the code agent_env\.mcp\.transport:os\.getcwd is not"):
+        TOOLS.find("agent_env.mcp.transport:os.getcwd", NOTHING)
     assert TOOLS.find("python", NOTHING).traits.name == "python"
 
 

@@ -14,7 +14,7 @@ from agent_env.analysis.significance import minimum_detectable_effect
 from agent_env.analysis.study import RunData
 from agent_env.episodes.calls.options import asked_tier
 from agent_env.models.addresses import short_name, split_address
-from agent_env.models.prices import MILLION
+from agent_env.models.usage import MILLION
 from agent_env.records.forecast import (
     Amounts,
     ConditionForecast,

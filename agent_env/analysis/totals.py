@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.models.prices import is_priced
+from agent_env.models.usage import is_priced
 from agent_env.records.schema import Episode, ModelFacts, Usage
 
 

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from agent_env.cli.help import options_of_task
 from agent_env.cli.run import say
-from agent_env.cli.tree import Commands, UsageError
+from agent_env.cli.tree import Commands, UsageError, options_of_task
 from agent_env.runs.terminal import ask_plain, guard_streams
 from agent_env.version import __version__
 

@@ -29,7 +29,7 @@ def run_file(
     """
     import asyncio
 
-    from agent_env.records.execution import ExecResult
+    from agent_env.records.schema import ExecResult
     from agent_env.sandbox import by_hand
     from agent_env.wiring.sandboxes import choose_sandbox
     from agent_env.wiring.trust import own_plugins

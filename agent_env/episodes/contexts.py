@@ -37,7 +37,6 @@ from agent_env.records.trace_events import (
     ToolCalled,
 )
 from agent_env.tasks.conditions import CONTEXT_NAME
-from agent_env.tasks.context_text import PageText, split, write_context
 from agent_env.tasks.contexts import (
     KINDS,
     ORDER,
@@ -46,12 +45,15 @@ from agent_env.tasks.contexts import (
     Contexts,
     Kind,
     MissingPage,
+    PageText,
     SampleContext,
     check_covers,
     parse_contexts,
     read_contexts,
     sample_digest,
+    split,
     text_digest,
+    write_context,
 )
 from agent_env.tasks.task import Task
 

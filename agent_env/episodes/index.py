@@ -25,7 +25,7 @@ from agent_env.errors import ConfigError, DatasetError, StorageError
 from agent_env.records.safe_files import UnsafeFile, check_database, check_inside
 from agent_env.records.schema import Score
 from agent_env.scoring.sample_means import SampleMeans
-from agent_env.tasks.where import Filter
+from agent_env.tasks.sample_files import Filter
 from agent_env.web.store_file import check_schema
 
 NAME = "index.db"

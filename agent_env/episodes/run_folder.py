@@ -8,13 +8,14 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
+from agent_env.episodes.trace.lines import BEGUN, is_finished
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest
@@ -26,7 +27,7 @@ from agent_env.records.safe_files import (
     replace_file,
     sync_path,
 )
-from agent_env.records.schema import MaterialTable, Sample, Score
+from agent_env.records.schema import Condition, MaterialTable, Sample, Score
 from agent_env.records.trace_events import Event
 from agent_env.tasks.sample_files import parse_materials, parse_samples
 
@@ -92,8 +93,6 @@ class RunFolder:
 
     def is_finished(self, key: EpisodeKey) -> bool:
         """Whether the episode has ended."""
-        from agent_env.episodes.trace.lines import is_finished
-
         return is_finished(self.trace(key))
 
     def traces(self) -> Iterator[Path]:
@@ -361,3 +360,31 @@ def trace_file(path: Path) -> Path:
     if path.exists() or not (run / "run.json").exists():
         return path
     return run / "episodes" / path.parent.name / f"{path.name}.jsonl"
+
+
+Pending = Iterator[tuple[EpisodeKey, Sample, Condition]]
+
+
+def pending(
+    folder: RunFolder,
+    samples: Sequence[Sample],
+    conditions: Sequence[Condition],
+    repeats: int,
+) -> Pending:
+    """The episodes that are not finished, failed ones too, in the order of repeats and samples."""
+    for repeat in range(1, repeats + 1):
+        for sample in samples:
+            for condition in conditions:
+                key = EpisodeKey(sample.id, condition.name, repeat)
+                if not is_finished(folder.trace(key)):
+                    yield key, sample, condition
+
+
+def begun_in(run: RunFolder) -> dict[str, list[str]]:
+    """When each episode of a run was begun; empty for a run that has no list of that."""
+    times: dict[str, list[str]] = {}
+    with suppress(DatasetError):
+        for line in run.read(BEGUN).decode(errors="replace").splitlines():
+            at, _, name = line.partition(" ")
+            times.setdefault(name, []).append(at)
+    return times

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import hashlib
 import random
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -16,14 +16,12 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.disturbances import ToolFaults
-from agent_env.episodes.pending import pending
 from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
 from agent_env.episodes.rerun.tape import with_recorded_start
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, pending
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.watch import Watch
 from agent_env.episodes.waves import Waves
 from agent_env.errors import (
     AgentEnvError,
@@ -34,9 +32,8 @@ from agent_env.errors import (
     StorageError,
     boundary,
 )
-from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import AgentLoop, EpisodeState, Loop, Outcome
-from agent_env.graph.meter import Meter
+from agent_env.graph.meter import Fit, Meter
 from agent_env.protocols import (
     Limits,
     Model,
@@ -47,10 +44,14 @@ from agent_env.protocols import (
 )
 from agent_env.records.schema import (
     Condition,
+    Reply,
     Sample,
+    StopReason,
     ToolResult,
+    ToolSpec,
 )
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, EpisodeStarted
+from agent_env.scoring.calls_in_text import call_in_text, remedy
 
 Item = TypeVar("Item")
 
@@ -349,3 +350,48 @@ def rarely_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*before)
+
+
+@dataclass(slots=True)
+class Watch:
+    """Checks the replies and answers of a run's episodes."""
+
+    note: Callable[[str], None]
+    served_model: str | None = None
+    """The model of earlier replies, as the server names it; None before the first."""
+    in_text: bool = False
+    """Whether tools are offered by the text protocol, whose calls were read."""
+    _told_model: bool = False
+    _told_call: bool = False
+
+    def reply(self, reply: Reply) -> None:
+        """Checks a live reply."""
+        if reply.model is None or reply.cached_at is not None:
+            return
+        if self.served_model is None:
+            self.served_model = reply.model
+        elif reply.model != self.served_model and not self._told_model:
+            self._told_model = True
+            self.note(
+                f"the server changed its model: {reply.model} answers now, {self.served_model} did "
+                "before; score tells how many episodes of each"
+            )
+
+    def answer(
+        self,
+        episode: str,
+        answer: str | None,
+        tools: Sequence[ToolSpec],
+        stop_reason: StopReason = "answered",
+    ) -> None:
+        """Checks an episode's answer; `tools`: those offered. Where a limit ended the episode, a
+        call in its text was cut, or read."""
+        if self._told_call or not tools or stop_reason != "answered":
+            return
+        form = call_in_text(answer, [tool.name for tool in tools])
+        if form is not None:
+            self._told_call = True
+            self.note(
+                f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
+                f"counts these: {remedy(self.in_text)}"
+            )

@@ -17,8 +17,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from agent_env.errors import ModelError
-from agent_env.graph.fitting import Fit
-from agent_env.graph.meter import Meter
+from agent_env.graph.meter import Fit, Meter
 from agent_env.protocols import (
     Answer,
     CallTool,

@@ -12,8 +12,8 @@ from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.chat import Json, encoded
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
-from agent_env.models.repetition import LoopWatch
 from agent_env.models.settings import Parameters
+from agent_env.models.streams import LoopWatch
 from agent_env.models.usage import service_tier_of
 from agent_env.permits import Permit
 from agent_env.protocols import ReplyOptions

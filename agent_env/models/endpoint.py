@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from httpx2 import Request
     from openai import AsyncOpenAI
 
-    from agent_env.models.repetition import LoopWatch
+    from agent_env.models.streams import LoopWatch
 
 SENT = frozenset(
     {"host", "accept", "accept-encoding", "connection", "content-length", "content-type",

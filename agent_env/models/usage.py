@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any
 
+from pydantic import ValidationError
+
+from agent_env.errors import ConfigError, DatasetError, user_problem
 from agent_env.models.chat import Json, record, text
-from agent_env.records.schema import Usage
+from agent_env.records.schema import ModelFacts, Usage
 
 CACHED = ("cached_tokens", "prompt_cache_hit_tokens", "cache_read_input_tokens")
 """Names of input tokens that a cache held: OpenAI and Kimi, DeepSeek, litellm."""
@@ -92,3 +100,40 @@ def count_in(of: Json, name: str) -> int | None:
     if type(value) is not int:  # True is an int, but no count
         return None
     return value if 0 <= value < 2**53 else None
+
+
+MILLION = 1_000_000
+
+
+def read_prices(file: Path) -> dict[str, ModelFacts]:
+    """The models of a table by their names on the command line; `.json`, or else TOML."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) else "is not UTF-8 text"
+        raise ConfigError(f"cannot read the price table {file}: {reason}") from exc
+    try:
+        table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise DatasetError(file, None, f"neither TOML nor JSON as its name says: {exc}") from exc
+    models = table.get("models") if isinstance(table, dict) else None
+    if not isinstance(models, dict) or not models:
+        raise DatasetError(file, None, 'holds no model; write a table [models."openai/NAME"]')
+    if unknown := table.keys() - {"models"}:
+        raise DatasetError(file, None, f"unknown entry '{min(unknown)}' beside models")
+    return {name: _facts(file, name, row) for name, row in models.items()}
+
+
+def _facts(file: Path, name: str, row: Any) -> ModelFacts:
+    if isinstance(row, dict):  # TOML has dates of its own
+        row = {k: v.isoformat() if isinstance(v, date) else v for k, v in row.items()}
+    try:
+        return ModelFacts.model_validate(row)
+    except ValidationError as exc:
+        problem = user_problem(exc.errors(), ModelFacts.model_fields)
+        raise DatasetError(file, None, f"{name}: {problem}") from exc
+
+
+def is_priced(facts: ModelFacts | None, tier: str | None = None) -> bool:
+    """Whether the cost of a call of this service tier can be known."""
+    return Usage(input_tokens=0, output_tokens=0, tier=tier).cost_usd(facts) is not None

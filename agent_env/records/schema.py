@@ -15,14 +15,18 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
-from agent_env.records.ablation import SampleAblation
-from agent_env.records.agent import AgentUse
-from agent_env.records.disturbance import CallFault, Disturbance, DrawnFault, SampleAttack
+from agent_env.records.disturbance import (
+    CallFault,
+    Disturbance,
+    DrawnFault,
+    SampleAblation,
+    SampleAttack,
+)
 from agent_env.records.escaping import writable
 from agent_env.records.imported import ImportedResult
 from agent_env.records.reach import Code, Money, Plain
 from agent_env.records.tier import Tier
-from agent_env.records.tool_traits import ToolTraits
+from agent_env.records.tool_traits import AgentUse, ToolTraits
 
 
 class Record(BaseModel):
@@ -573,3 +577,19 @@ class Score(Record):
     """By the family's metric names; empty where there is nothing to score."""
     failed_metrics: Plain[dict[str, str]] = Field(default={}, exclude_if=lambda errors: not errors)
     """By plugged-in metric, the error that it raised; the other metrics stand."""
+
+
+class ExecResult(Stored):
+    """The result of one execution of code in a sandbox."""
+
+    stdout: str = ""
+    stderr: str = ""
+    value: str | None = None
+    """repr of the last expression, as a notebook shows it."""
+    error: str | None = None
+    """Traceback of failing code, or why the session ended."""
+    status: Literal["ok", "error", "timeout", "crashed"] = "ok"
+    """`error`: the code raised. `timeout` and `crashed`: the session and its variables are lost."""
+    duration_s: float = 0.0
+    truncated: bool = False
+    """Whether a text was cut to the output limit."""

@@ -22,9 +22,8 @@ from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
-    from agent_env.episodes.pending import Pending
     from agent_env.episodes.rerun.resume import TraceOpener
-    from agent_env.episodes.run_folder import EpisodeKey
+    from agent_env.episodes.run_folder import EpisodeKey, Pending
     from agent_env.episodes.runner import OpenSeams, Runner, Seams
     from agent_env.graph.loop import AgentLoop
     from agent_env.protocols import Model
@@ -179,7 +178,7 @@ class Environment:
     def pending(self, condition: Condition | None = None) -> Pending:
         """The episodes that were asked for and are not finished, in the run's order; under one
         condition or all."""
-        from agent_env.episodes.pending import pending
+        from agent_env.episodes.run_folder import pending
 
         conditions = self.conditions if condition is None else (condition,)
         return pending(self.folder, self.samples, conditions, self.folder.manifest.repeats)

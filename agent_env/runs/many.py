@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.pending import pending
+from agent_env.episodes.run_folder import pending
 from agent_env.errors import AgentEnvError, ConfigErrors, DatasetError, RunStopped
 from agent_env.runs.options import PreflightWish, ResumeOptions, RunOptions
 from agent_env.runs.plan import plan_run

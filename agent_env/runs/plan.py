@@ -39,7 +39,7 @@ from agent_env.tasks.conditions import (
     with_formats,
 )
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
-from agent_env.tasks.sample_files import samples_bytes
+from agent_env.tasks.sample_files import parse_where, samples_bytes, select
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
 from agent_env.tasks.tool_registry import (
@@ -49,7 +49,6 @@ from agent_env.tasks.tool_registry import (
     tool_names,
     traits_of,
 )
-from agent_env.tasks.where import parse_where, select
 from agent_env.wiring.components import Parts, versions
 from agent_env.wiring.local_models import find_local, is_local
 from agent_env.wiring.mcp import read_servers, servers_of
@@ -70,10 +69,10 @@ from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
-    from agent_env.records.agent import AgentUse
+    from agent_env.records.tool_traits import AgentUse
     from agent_env.runs.run import Run
+    from agent_env.tasks.sample_files import Filter
     from agent_env.tasks.task import Task
-    from agent_env.tasks.where import Filter
     from agent_env.web.page_store import SqlitePages
 
 DEFAULT_COUNT = 12
@@ -324,7 +323,7 @@ def conditions_of(
 
 def agents_of(names: Sequence[str]) -> list[AgentUse | None]:
     """The agents of these names, None for our own loop, which it is where none is named."""
-    from agent_env.episodes.agents import agents
+    from agent_env.episodes.disturbances import agents
 
     named = dict.fromkeys(names or (OUR_LOOP,))
     read = [None if name == OUR_LOOP else agents().read(name) for name in named]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_env.episodes.agents import loop_of
+from agent_env.episodes.disturbances import loop_of
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS

@@ -43,8 +43,8 @@ async def resume(
     ConfigError for changes of code, model or limits that are not accepted (a server named in
     `options` is), for a folder that is not trusted with its settings, and for a preflight that
     finds the run invalid."""
-    from agent_env.episodes.pending import pending
     from agent_env.episodes.rerun.resume import changes
+    from agent_env.episodes.run_folder import pending
 
     changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest, versions()

@@ -226,7 +226,7 @@ class Run(RunFolder):
         """The episodes that satisfy all filters FIELD=A,B as rows of a table, and sums over all of
         them; traces that did not change since the last time are not read."""
         from agent_env.episodes.index import Index
-        from agent_env.tasks.where import parse_where
+        from agent_env.tasks.sample_files import parse_where
 
         filters = [parse_where(text) for text in where]
         known = {

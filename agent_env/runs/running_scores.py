@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.options import run_limits
+from agent_env.episodes.trace.fold import charges
 from agent_env.episodes.trace.lines import read_events
-from agent_env.episodes.trace.totals import charges
 from agent_env.errors import AgentEnvError
-from agent_env.models.prices import is_priced
+from agent_env.models.usage import is_priced
 from agent_env.records.schema import Episode, Usage
 from agent_env.records.trace_events import EpisodeFailed, EpisodeFinished, Event, Judged
 from agent_env.scoring.sample_means import SampleMeans

@@ -298,8 +298,8 @@ async def run_episodes(
         open_calls,
         retries_of,
     )
-    from agent_env.episodes.pending import pending
     from agent_env.episodes.rerun.resume import limits_of
+    from agent_env.episodes.run_folder import pending
 
     if limits is not None:
         change_run_limits(run, limits)
@@ -312,8 +312,7 @@ async def run_episodes(
         asked = samples, manifest.conditions, manifest.repeats
         if next(pending(run, *asked), None) is None:
             return
-        from agent_env.episodes.runner import Runner
-        from agent_env.episodes.watch import Watch
+        from agent_env.episodes.runner import Runner, Watch
         from agent_env.episodes.waves import Waves
 
         manifest = await begin_server(run, listener.note, stack)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.records.execution import ExecResult
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import DEFAULT_TIMEOUT_S
 
 Prompt = Callable[[str], str | None]

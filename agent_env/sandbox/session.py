@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, Self
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictStr, ValidationError
 
 from agent_env.errors import SandboxError
-from agent_env.records.execution import ExecResult
+from agent_env.records.schema import ExecResult
 from agent_env.sandbox.executor import line_cap
 from agent_env.sandbox.limits import CODE_BYTES, SandboxLimits
 from agent_env.sandbox.worker import PROTOCOL

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import MissedDate as MissedDate
     from agent_env.tasks.faults import Source as Source
     from agent_env.tasks.faults import WrongDate as WrongDate
+    from agent_env.tasks.sample_files import parse_where as parse_where
+    from agent_env.tasks.sample_files import select as select
     from agent_env.tasks.shortcuts import Shortcut as Shortcut
     from agent_env.tasks.task import AnalysisHooks as AnalysisHooks
     from agent_env.tasks.task import CannotShift as CannotShift
@@ -29,7 +31,5 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
     from agent_env.tasks.tool_registry import web_tools as web_tools
-    from agent_env.tasks.where import parse_where as parse_where
-    from agent_env.tasks.where import select as select
 
 __getattr__, __dir__ = on_demand(__file__)

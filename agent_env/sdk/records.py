@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.records.ablation import SampleAblation as SampleAblation
-    from agent_env.records.agent import AgentUse as AgentUse
     from agent_env.records.disturbance import AttackName as AttackName
     from agent_env.records.disturbance import AttackOutcome as AttackOutcome
     from agent_env.records.disturbance import Disturbance as Disturbance
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
     from agent_env.records.disturbance import Fault as Fault
     from agent_env.records.disturbance import FaultKind as FaultKind
     from agent_env.records.disturbance import FaultOutcome as FaultOutcome
+    from agent_env.records.disturbance import SampleAblation as SampleAblation
     from agent_env.records.disturbance import SampleAttack as SampleAttack
     from agent_env.records.escaping import csv_text as csv_text
     from agent_env.records.escaping import identifier as identifier
@@ -49,5 +48,6 @@ if TYPE_CHECKING:
     from agent_env.records.schema import ToolSpec as ToolSpec
     from agent_env.records.schema import Usage as Usage
     from agent_env.records.schema import Wording as Wording
+    from agent_env.records.tool_traits import AgentUse as AgentUse
 
 __getattr__, __dir__ = on_demand(__file__)

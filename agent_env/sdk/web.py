@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.records.ablation import ChangedPage as ChangedPage
-    from agent_env.records.ablation import ShiftedWorld as ShiftedWorld
+    from agent_env.records.disturbance import ChangedPage as ChangedPage
+    from agent_env.records.disturbance import ShiftedWorld as ShiftedWorld
     from agent_env.records.pages import Hit as Hit
     from agent_env.records.pages import Page as Page
     from agent_env.records.waits import retry_after_s as retry_after_s

@@ -13,10 +13,9 @@ from typing import TypeVar
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.protocols import ToolChoice
-from agent_env.records.agent import AgentUse
 from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Sample, Wording
-from agent_env.records.tool_traits import ToolTraits
+from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
 from agent_env.temporal.days import iso_day

@@ -11,8 +11,7 @@ from typing import Protocol, get_args
 
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
-from agent_env.records.ablation import ShiftedWorld
-from agent_env.records.disturbance import WebAblation
+from agent_env.records.disturbance import ShiftedWorld, WebAblation
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of

@@ -9,9 +9,16 @@ from typing import Self
 from agent_env.errors import ToolError
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.protocols import ReplyOptions
-from agent_env.records.execution import ExecResult
 from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Message, Reply, ToolCall, ToolResult, ToolSpec, Usage
+from agent_env.records.schema import (
+    ExecResult,
+    Message,
+    Reply,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+)
 
 
 class ScriptedModel:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_env.errors import SandboxError
 from agent_env.protocols import Sandbox, SandboxBackend
-from agent_env.records.execution import ExecResult
+from agent_env.records.schema import ExecResult
 from agent_env.registry import PluginEntry
 from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.choose import AUTO_ORDER, SANDBOXES, UNSAFE, make

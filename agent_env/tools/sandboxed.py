@@ -16,8 +16,7 @@ from typing import Any, Self
 
 from agent_env.errors import ConfigError, SandboxError
 from agent_env.protocols import Sandbox
-from agent_env.records.execution import ExecResult
-from agent_env.records.schema import ToolResult
+from agent_env.records.schema import ExecResult, ToolResult
 
 
 def source_of(function: Callable[..., Any]) -> str:

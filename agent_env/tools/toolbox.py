@@ -95,3 +95,10 @@ def tool_spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSp
     for field in schema.get("properties", {}).values():
         field.pop("title", None)
     return ToolSpec(name=name, description=description, parameters=schema)
+
+
+def with_markers(what: str, text: str, digest: str, notice: str) -> str:
+    """The text between two lines that are named after its digest, which it cannot contain of
+    itself."""
+    mark = f"{what} {digest[:12]}"
+    return f"[{mark} begins: {notice}]\n{text}\n[{mark} ends]"

@@ -119,7 +119,7 @@ class RunComponents:
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
         """The concrete objects of one episode."""
         from agent_env.episodes.runner import Seams
-        from agent_env.models.schema_model import SchemaModel
+        from agent_env.models.text_protocol import SchemaModel
         from agent_env.models.tokenizers import CountedModel
         from agent_env.protocols import Tokenizer
         from agent_env.tasks.answer_forms import LAST
@@ -160,7 +160,7 @@ class RunComponents:
         """What drives its episodes in place of our own loop."""
         if condition.agent is None:
             return None
-        from agent_env.episodes.agents import loop_of
+        from agent_env.episodes.disturbances import loop_of
 
         return loop_of(condition.agent, self.model.name, self.logs, self.plugins.permit)
 

@@ -235,9 +235,8 @@ async def read_servers(
 
 async def _read(server: McpServer, permit: Permit) -> McpServer:
     from agent_env.mcp.connection import Connection, McpError
-    from agent_env.mcp.launch import check_command, environment_of
     from agent_env.mcp.listing import read_server
-    from agent_env.mcp.transport import stdio_transport
+    from agent_env.mcp.transport import check_command, environment_of, stdio_transport
 
     check_command(server)
     environment_of(server, permit)

@@ -17,8 +17,7 @@ from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, 
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
-from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import CallFault, Disturbance, Fault, SampleAttack
+from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.testing import FakeSandbox

@@ -15,8 +15,15 @@ from agent_env.errors import ConfigError
 from agent_env.models.tokenizers import Estimate
 from agent_env.records.schema import PageRef
 from agent_env.runs.context import BuildOptions, build, verify
-from agent_env.tasks.context_text import PageText, put_before, write_context
-from agent_env.tasks.contexts import KINDS, MissingPage, read_contexts, text_digest
+from agent_env.tasks.contexts import (
+    KINDS,
+    MissingPage,
+    PageText,
+    put_before,
+    read_contexts,
+    text_digest,
+    write_context,
+)
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.page_store import SqlitePages

@@ -9,7 +9,7 @@ from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import EpisodeFilter, IndexPages
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
-from agent_env.tasks.where import parse_where
+from agent_env.tasks.sample_files import parse_where
 
 RUN = Path(__file__).parents[1] / "data/runs/puzzle"
 

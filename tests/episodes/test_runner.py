@@ -11,8 +11,8 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Retries
 from agent_env.episodes.results import episodes_of
+from agent_env.episodes.runner import Watch
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.watch import Watch
 from agent_env.errors import ModelError, SandboxError, StorageError
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import SetOptions, make_set

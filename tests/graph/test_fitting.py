@@ -1,7 +1,7 @@
 """Cutting old tool outputs: which, how far, and what the model reads of it."""
 
 from agent_env.errors import ModelError
-from agent_env.graph.fitting import Fit, excess, shortened
+from agent_env.graph.meter import Fit, excess, shortened
 from agent_env.records.schema import Message, ToolCall
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.models.prices import is_priced, read_prices
+from agent_env.models.usage import is_priced, read_prices
 from agent_env.records.schema import ModelFacts, Usage
 
 TABLE = """

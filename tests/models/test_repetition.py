@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.repetition import Loop, LoopWatch, loop_at_end
 from agent_env.models.settings import Parameters
+from agent_env.models.streams import Loop, LoopWatch, loop_at_end
 from agent_env.records.schema import Message
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer

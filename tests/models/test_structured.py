@@ -11,9 +11,8 @@ from agent_env.errors import ModelError
 from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
-from agent_env.models.schema_model import SchemaModel
 from agent_env.models.settings import Parameters
-from agent_env.models.text_protocol import TextProtocol, held_schema, in_text
+from agent_env.models.text_protocol import SchemaModel, TextProtocol, held_schema, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.json_schema import TEXT, closed, one_of, strict
 from agent_env.records.schema import Message, ToolSpec

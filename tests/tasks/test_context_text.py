@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from agent_env.extensions.reference.turns import split_pages
 from agent_env.models.tokenizers import Estimate
-from agent_env.tasks.context_text import (
+from agent_env.tasks.contexts import (
     PageExcerpt,
     PageText,
     put_before,

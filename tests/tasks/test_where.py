@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.where import parse_where, select
+from agent_env.tasks.sample_files import parse_where, select
 from agent_env.testing import puzzle
 
 SAMPLES = [puzzle("a", ["2001-01-01"]), puzzle("b", []), puzzle("c", ["2001-01-01", "2002-01-01"])]

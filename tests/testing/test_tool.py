@@ -4,8 +4,7 @@ import pytest
 
 import agent_env as ae
 from agent_env.protocols import Supplies, ToolDeclaration
-from agent_env.records.execution import ExecResult
-from agent_env.records.schema import MaterialTable
+from agent_env.records.schema import ExecResult, MaterialTable
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.tool_registry import tool_names
 from agent_env.testing import FakeSandbox, MemoryPages, Nonconformance, check_tool, page

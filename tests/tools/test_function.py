@@ -16,15 +16,13 @@ from pydantic import BaseModel, Field
 
 from agent_env.errors import ConfigError, EpisodeError
 from agent_env.protocols import Supplies
-from agent_env.records.execution import ExecResult
-from agent_env.records.schema import ToolCall, ToolResult
+from agent_env.records.schema import ExecResult, ToolCall, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing import FakeSandbox
-from agent_env.tools.function import FunctionTool, tool
+from agent_env.tools.function import FunctionTool, docstring_parts, tool
 from agent_env.tools.plugin import open_plugin
-from agent_env.tools.signature import docstring_parts
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.trust import own_call
 from tests.loops import in_loop

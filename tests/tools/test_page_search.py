@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.testing import MemoryPages, page
-from agent_env.tools.builtin.open_page import OpenPage
-from agent_env.tools.page_search import find
+from agent_env.tools.builtin.open_page import OpenPage, find
 
 A = "https://a.example/"
 LONG = "one " * 200 + "The   treaty\nwas signed. " + "two " * 2000 + "the TREATY was broken."

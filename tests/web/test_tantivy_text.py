@@ -9,9 +9,8 @@ from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.sealed import as_page
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.web import built as sealed_index
-from agent_env.web.built import choose_index
+from agent_env.web.built import MARK, TantivyText, choose_index
 from agent_env.web.full_text import FullText
-from agent_env.web.tantivy_text import MARK, TantivyText
 
 WORLD = make_world(150, seed=2)
 PAGES = [as_page(sheet) for sheet in render_all(WORLD)]

@@ -15,11 +15,11 @@ from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.reply_cache import ReplyCache
 from agent_env.episodes.calls.retries import Breaker, IsUp, Outage, Retries
 from agent_env.episodes.run_folder import RunFolder, stored_as
+from agent_env.episodes.trace.fold import charges
 from agent_env.episodes.trace.lines import read_events
-from agent_env.episodes.trace.totals import charges
 from agent_env.errors import ConfigError, DatasetError, RunStopped, StorageError
 from agent_env.models.addresses import split_address
-from agent_env.models.prices import is_priced, read_prices
+from agent_env.models.usage import is_priced, read_prices
 from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import CALLS, RUN, Opt, OptionGroup

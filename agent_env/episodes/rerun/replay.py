@@ -38,9 +38,8 @@ from agent_env.errors import (
     StorageError,
     boundary,
 )
-from agent_env.graph.fitting import Fit
 from agent_env.graph.loop import EpisodeState, Loop, Outcome
-from agent_env.graph.meter import Meter
+from agent_env.graph.meter import Fit, Meter
 from agent_env.protocols import (
     Limits,
     Model,

@@ -24,7 +24,6 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from agent_env.episodes.trace.begun import note_begun
 from agent_env.episodes.trace.texts import MissingText, Texts, with_texts, with_texts_stored
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.safe_files import UnsafeFile, check_file, check_inside, read_file, sync_path
@@ -391,3 +390,19 @@ def _is_default(kind: type[Event], name: str, value: Any) -> bool:
     return value == () and (
         name not in (fields := kind.model_fields) or fields[name].default is not None
     )
+
+
+BEGUN = "begun.txt"
+"""The episodes that a run began, one a line with its time: one that stands in it more often than
+there are traces of it was begun again."""
+
+
+def note_begun(folder: Path, event: Event) -> None:
+    """Appends the episode of its first event."""
+    file = folder / BEGUN
+    try:
+        check_file(folder, file)
+        with file.open("ab", buffering=0) as opened:
+            opened.write(f"{event.at} {event.episode}\n".encode("utf-8", "surrogatepass"))
+    except OSError as exc:
+        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc

@@ -154,7 +154,7 @@ class _Spread:
     pace: str = ""
 
     async def run(self, samples: Any) -> None:
-        from agent_env.episodes.pending import pending
+        from agent_env.episodes.run_folder import pending
 
         manifest = self.folder.manifest
         missing = pending(self.folder, samples, manifest.conditions, manifest.repeats)

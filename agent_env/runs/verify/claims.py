@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_env.episodes.results import earlier_scores, traces_of, version_of
-from agent_env.episodes.run_folder import EpisodeKey, digest
-from agent_env.episodes.trace.begun import begun_in
+from agent_env.episodes.run_folder import EpisodeKey, begun_in, digest
 from agent_env.episodes.trace.lines import PLACES
 from agent_env.errors import AgentEnvError, DatasetError, EpisodeError, boundary
 from agent_env.protocols import Model

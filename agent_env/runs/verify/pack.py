@@ -26,8 +26,7 @@ from typing import Annotated, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from agent_env.episodes.trace.begun import BEGUN
-from agent_env.episodes.trace.lines import PLACES
+from agent_env.episodes.trace.lines import BEGUN, PLACES
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.options import Opt
 from agent_env.records.safe_files import check_database, new_file, read_file

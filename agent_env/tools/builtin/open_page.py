@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -10,9 +12,7 @@ from agent_env.protocols import Fetcher, Supplies, ToolDeclaration
 from agent_env.records.pages import Page
 from agent_env.records.schema import PageRef, ToolResult
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tools.markers import with_markers
-from agent_env.tools.page_search import find
-from agent_env.tools.toolbox import parse_arguments, tool_spec
+from agent_env.tools.toolbox import parse_arguments, tool_spec, with_markers
 
 WINDOW = 6000
 """Characters of text in one window."""
@@ -105,3 +105,42 @@ def _head(page: Page) -> str:
         if day is not None
     ]
     return "\n".join([page.title, page.url, *([" · ".join(dates)] if dates else [])])
+
+
+CONTEXT = 240
+"""Characters of an excerpt on either side of a match."""
+MAX_EXCERPTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The matches in a text."""
+
+    count: int
+    """All matches, also those without an excerpt."""
+    excerpts: tuple[tuple[int, str], ...]
+    """Position and text around it; matches close together share one."""
+
+
+def find(text: str, query: str) -> Places:
+    """The places of the words, ignoring case and the amount of white space."""
+    words = [re.escape(word) for word in query.split()]
+    spans = [match.span() for match in re.finditer(r"\s+".join(words), text, re.I)] if words else []
+    windows: list[tuple[int, int, int]] = []
+    for start, end in spans:
+        low, high = max(0, start - CONTEXT), min(len(text), end + CONTEXT)
+        if windows and low <= windows[-1][2]:
+            windows[-1] = (*windows[-1][:2], high)
+        else:
+            windows.append((start, low, high))
+    return Places(
+        len(spans), tuple((at, _cut(text, low, high)) for at, low, high in windows[:MAX_EXCERPTS])
+    )
+
+
+def _cut(text: str, low: int, high: int) -> str:
+    """The part, from a word's beginning where one is near."""
+    if low:
+        low = text.find(" ", low, low + 40) + 1 or low
+    part = " ".join(text[low:high].split())
+    return f"{'… ' if low else ''}{part}{' …' if high < len(text) else ''}"

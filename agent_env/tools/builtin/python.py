@@ -7,8 +7,7 @@ import asyncio
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_env.protocols import Sandbox, Supplies, ToolDeclaration
-from agent_env.records.execution import ExecResult
-from agent_env.records.schema import ToolResult
+from agent_env.records.schema import ExecResult, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 

@@ -13,7 +13,7 @@ from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import Breaker
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.episodes.trace.totals import charges
+from agent_env.episodes.trace.fold import charges
 from agent_env.errors import ModelError, RunStopped
 from agent_env.records.schema import Message, ModelFacts, Usage
 from agent_env.testing import ScriptedModel, answer

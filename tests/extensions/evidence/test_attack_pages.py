@@ -24,8 +24,7 @@ from agent_env.extensions.evidence.overlay import OverlayFetcher, OverlaySearch,
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.records.ablation import ChangedPage
-from agent_env.records.disturbance import Disturbance, SampleAttack
+from agent_env.records.disturbance import ChangedPage, Disturbance, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Proof, Sample
 from agent_env.web.opened import Web

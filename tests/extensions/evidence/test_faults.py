@@ -15,8 +15,7 @@ from agent_env.extensions.evidence.faults import (
     shifted,
 )
 from agent_env.records.disturbance import Disturbance, Fault
-from agent_env.records.execution import ExecResult
-from agent_env.records.schema import PageRef, ToolResult, ToolSpec
+from agent_env.records.schema import ExecResult, PageRef, ToolResult, ToolSpec
 from agent_env.testing import FakeSandbox, FakeTool
 from agent_env.tools.builtin.python import Interpreter
 

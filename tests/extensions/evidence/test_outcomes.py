@@ -10,10 +10,10 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.extensions.evidence.outcomes import attack_outcome, fault_outcome
 from agent_env.extensions.evidence.statistics import faults
-from agent_env.records.ablation import ChangedPage
 from agent_env.records.disturbance import (
     AttackOutcome,
     CallFault,
+    ChangedPage,
     Disturbance,
     Fault,
     FaultOutcome,

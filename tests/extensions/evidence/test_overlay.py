@@ -23,8 +23,7 @@ from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.tables.articles import article_url, event_title
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.shift import shifted_world
-from agent_env.records.ablation import SampleAblation
-from agent_env.records.disturbance import Disturbance
+from agent_env.records.disturbance import Disturbance, SampleAblation
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Sample
 from agent_env.scoring.evidence import stands_in

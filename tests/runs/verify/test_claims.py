@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agent_env.episodes.trace.begun import begun_in
+from agent_env.episodes.run_folder import begun_in
 from agent_env.runs.run import Run
 from agent_env.runs.verify.claims import CHECKS, VerifyOptions, differences
 from agent_env.runs.verify.pack import PackOptions, pack, verify_target

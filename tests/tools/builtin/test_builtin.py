@@ -7,8 +7,8 @@ from datetime import date
 import pytest
 
 from agent_env.errors import ToolError
-from agent_env.records.execution import ExecResult
 from agent_env.records.pages import Hit
+from agent_env.records.schema import ExecResult
 from agent_env.testing import FakeSandbox, FakeSearch, MemoryPages, page
 from agent_env.tools.builtin.calendars import Calendars
 from agent_env.tools.builtin.open_page import OpenPage
