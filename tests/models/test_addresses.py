@@ -39,30 +39,18 @@ def test_a_label_is_the_least_of_a_name_that_tells_models_apart(models, labels):
     assert list(short_names(models).values()) == labels
 
 
-def test_a_models_own_address_goes_before_the_one_for_all_and_openai_has_neither():
+def test_an_address_and_its_key_are_those_that_are_named_for_a_model():
     assert base_urls([A, "compatible/c", "openai/gpt-5", "reference"], "http://c/v1") == {
         A: "https://a.example/v1",
         "compatible/c": "http://c/v1",
         "openai/gpt-5": None,
         "reference": None,
     }
-
-
-@pytest.mark.parametrize("models", [["openai/gpt-5"], ["reference"], ["openai/gpt-5", A]])
-def test_a_base_url_that_no_model_takes_is_refused(models):
-    with pytest.raises(ConfigError, match="--base-url http://c/v1 belongs to a model compatible/"):
-        base_urls(models, "http://c/v1")
-
-
-def test_with_one_address_the_usual_key_or_the_named_one_goes_there():
     urls = base_urls(["openai/gpt-5", "compatible/c", "compatible/d"], "http://c/v1")
     assert set(key_variables(urls, ()).values()) == {None}
     assert key_variables(base_urls(["compatible/c"], "http://c/v1"), ["C_KEY"]) == {
         "compatible/c": "C_KEY"
     }
-
-
-def test_with_several_addresses_only_a_named_key_is_sent():
     urls = base_urls([A, B, "openai/gpt-5"], None)
     assert key_variables(urls, ()) == {A: "", B: "", "openai/gpt-5": None}
     assert key_variables(urls, ["compatible/a=A_KEY", f"{B}=B_KEY"]) == {
@@ -70,6 +58,12 @@ def test_with_several_addresses_only_a_named_key_is_sent():
         B: "B_KEY",
         "openai/gpt-5": None,
     }
+
+
+@pytest.mark.parametrize("models", [["openai/gpt-5"], ["reference"], ["openai/gpt-5", A]])
+def test_a_base_url_that_no_model_takes_is_refused(models):
+    with pytest.raises(ConfigError, match="--base-url http://c/v1 belongs to a model compatible/"):
+        base_urls(models, "http://c/v1")
 
 
 @pytest.mark.parametrize(

@@ -33,13 +33,10 @@ def test_a_table_is_read_from_toml_and_json(tmp_path):
     assert read_prices(tmp_path / "p.json") == {"a": facts()}
 
 
-def test_cached_tokens_have_their_own_price():
+def test_cached_and_written_tokens_have_their_own_prices_and_no_count_gives_money_back():
     row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
     usage = Usage(input_tokens=1_000_000, cached_tokens=400_000, output_tokens=500_000)
     assert usage.cost_usd(row) == pytest.approx(1.2 + 0.2 + 4.0)
-
-
-def test_tokens_written_to_a_cache_have_their_own_price():
     prices = {"input_per_million": 2.0, "cached_input_per_million": 0.5, "output_per_million": 8.0}
     usage = Usage(
         input_tokens=1_000_000, cached_tokens=400_000, cache_write_tokens=200_000, output_tokens=0
@@ -51,6 +48,16 @@ def test_tokens_written_to_a_cache_have_their_own_price():
     kept = usage.model_copy(update={"hour_cache_write_tokens": 150_000})
     assert kept.cost_usd(hour) == pytest.approx(0.4 * 2.0 + 0.4 * 0.5 + 0.05 * 2.5 + 0.15 * 4.0)
     assert kept.cost_usd(written) == usage.cost_usd(written)
+    # A server or a trace that tells more cached tokens than there are, or less than none.
+    row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
+    much = Usage(
+        input_tokens=1_000_000, cached_tokens=10**12, cache_write_tokens=9, output_tokens=0
+    )
+    assert much.cost_usd(row) == pytest.approx(0.5)
+    assert Usage(input_tokens=-1, output_tokens=-(10**12)) == Usage()
+    assert Usage(input_tokens=0, cached_tokens=-5, output_tokens=0).cost_usd(row) == 0.0
+    free = facts(input_per_million=0.0, output_per_million=0.0)
+    assert Usage(input_tokens=5, output_tokens=5).cost_usd(free) == 0.0
 
 
 def test_each_service_tier_has_its_prices_and_one_without_them_is_unknown():
@@ -68,17 +75,6 @@ def test_each_service_tier_has_its_prices_and_one_without_them_is_unknown():
     assert several.model_copy(update={"by_tier": (batch, batch)}).cost_usd(row) is None
 
 
-def test_no_count_gives_money_back():
-    """A server or a trace that tells more cached tokens than there are, or less than none."""
-    row = facts(input_per_million=2.0, cached_input_per_million=0.5, output_per_million=8.0)
-    much = Usage(
-        input_tokens=1_000_000, cached_tokens=10**12, cache_write_tokens=9, output_tokens=0
-    )
-    assert much.cost_usd(row) == pytest.approx(0.5)
-    assert Usage(input_tokens=-1, output_tokens=-(10**12)) == Usage()
-    assert Usage(input_tokens=0, cached_tokens=-5, output_tokens=0).cost_usd(row) == 0.0
-
-
 def test_what_is_not_known_makes_the_cost_unknown_and_not_zero():
     whole = facts(input_per_million=2.0, output_per_million=8.0)
     usage = Usage(input_tokens=1, output_tokens=1)
@@ -86,11 +82,6 @@ def test_what_is_not_known_makes_the_cost_unknown_and_not_zero():
     assert usage.cost_usd(facts(input_per_million=2.0)) is None
     assert Usage(input_tokens=1).cost_usd(whole) is None
     assert (is_priced(None), is_priced(facts()), is_priced(whole)) == (False, False, True)
-
-
-def test_a_free_model_costs_zero_where_the_table_says_so():
-    free = facts(input_per_million=0.0, output_per_million=0.0)
-    assert Usage(input_tokens=5, output_tokens=5).cost_usd(free) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -271,7 +271,7 @@ def test_a_refused_field_is_named_by_its_option(text, advice):
         ask(Gemini, answer, tools=[LOOKUP], parameters=parameters, options=options)
 
 
-def test_hosted_tools_are_googles_and_their_links_are_not_kept():
+def test_hosted_tools_are_googles_and_what_the_api_has_no_switch_for_is_said():
     hosted = ToolSpec(name="web_search", description="", parameters={}, hosted="web_search")
     code = ToolSpec(name="python", description="", parameters={}, hosted="code_interpreter")
     ran = {"executableCode": {"language": "PYTHON", "code": "1"}}
@@ -291,9 +291,6 @@ def test_hosted_tools_are_googles_and_their_links_are_not_kept():
     _, sent = ask(Gemini, reply(said(TEXT)), tools=[hosted, LOOKUP])
     assert sent["tools"] == [DECLARED, {"googleSearch": {}}]
     assert sent["toolConfig"] == {"includeServerSideToolInvocations": True}
-
-
-def test_what_the_api_has_no_switch_for_is_said():
     with pytest.raises(ConfigError, match="has no switch for parallel calls; leave it out"):
         ask(Gemini, reply(said(TEXT)), parameters=Parameters(parallel_tool_calls=False))
     assert json.dumps(google.API.headers(KEY)) == f'{{"x-goog-api-key": "{KEY}"}}'
