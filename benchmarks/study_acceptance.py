@@ -48,7 +48,6 @@ contrasts = ["web:base", "web+cal:web", "(web:base)@high:(web:base)@low"]
 concurrency = 8
 reply_timeout_s = 1.0
 retries = 12
-same_error = 6
 stop_after_failures = 0
 
 [tasks.puzzles]

@@ -241,8 +241,9 @@ class Runner:
             if seams.loop is not None:
                 conversation = past.episode.messages if past else seams.strategy.start(sample)
             watch = None if self.watch is None else self.watch.reply
+            by_batch = self.waves is not None
             attempt = EpisodeState(
-                model=RecordingModel(caller, trace, begun, watch, self._by_batch, conversation),
+                model=RecordingModel(caller, trace, begun, watch, by_batch, conversation),
                 meter=meter,
                 toolbox=RecordingToolbox(seams.toolbox, trace, self.tokenizer),
                 strategy=seams.strategy,
@@ -269,10 +270,6 @@ class Runner:
                 specs = seams.toolbox.specs
                 self.watch.answer(key.name, outcome.answer, specs, outcome.stop_reason)
             return self._replied(outcome, caller)
-
-    @property
-    def _by_batch(self) -> bool:
-        return self.waves is not None and not self.waves.is_live
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError if the time ran out before any reply: that is no wrong answer. An

@@ -93,8 +93,6 @@ class Waves:
     """Calls for one reply; the last error is final."""
     note: Callable[[str], None]
     clock: Clock
-    is_live: bool = False
-    """Whether calls go by the normal API from here on."""
     new: dict[str, bytes] = field(default_factory=dict)
     """The calls of this wave that are in no batch yet: their lines, by call."""
     waiting: set[str] = field(default_factory=set)
@@ -121,8 +119,6 @@ class Waves:
     async def post(self, endpoint: Endpoint, path: str, body: Json) -> Json:
         """The reply to the request, from the results; ModelError where they have an error,
         BatchWait where they have neither yet."""
-        if self.is_live:
-            return await endpoint.post(path, body)
         whole = f"{self.run}\0{self.episode.get()}\0{path}\0".encode() + encoded(body)
         request = sha256(whole).hexdigest()[:40]
         if f"{request}-{self._misses[request] + 1}" in self._answers:

@@ -203,7 +203,5 @@ class Disturbance(BaseModel):
     ablation: Plain[WebAblation | None] = None
     """Whether the proving pages are gone, or say other dates."""
     faults: tuple[Fault, ...] = ()
-    faults_in_a_row: Plain[int] = Field(default=2, ge=1)
-    """Faults drawn for successive calls of one tool, at most."""
     attack: Plain[AttackName | None] = None
     """What pages try to make the model do."""

@@ -203,8 +203,6 @@ class BatchSettings(Stored):
 
     dir: OutsideFile[str | None] = None
     """The folder of batch files that something else answers; None: the provider's batch API."""
-    until: Plain[int] = Field(default=0, ge=0)
-    """So few calls that are left go by the normal API."""
     detach: Plain[bool] = False
     """Whether the command ends when it has handed a wave in."""
 

@@ -42,15 +42,6 @@ class BatchOptions:
             reach=Reach.FILE,
         ),
     ] = None
-    batch_until: Annotated[
-        int,
-        Opt(
-            "The last calls go by the normal API when so few are left.",
-            CALLS,
-            min=0,
-            manifest="batch.until",
-        ),
-    ] = 0
     detach: Annotated[
         bool,
         Opt(
@@ -75,8 +66,8 @@ def batch_settings(options: RunOptions) -> BatchSettings | None:
     """The entry of run.json; ConfigError for what cannot go by batch."""
     wished = options.batch
     if not wished.is_on:
-        if wished.detach or wished.batch_until:
-            raise ConfigError("--detach and --batch-until go with --batch or --batch-dir; add that")
+        if wished.detach:
+            raise ConfigError("--detach goes with --batch or --batch-dir; add that")
         return None
     api = api_of(options.model, options.plugins)
     if api is None or api.batches is None:
@@ -86,7 +77,5 @@ def batch_settings(options: RunOptions) -> BatchSettings | None:
     for name in ("stream", "service_tier"):
         if options.parameters.get(name):
             raise ConfigError(f"--{name.replace('_', '-')} is not for batches; leave it out")
-    if wished.batch_until and options.base_url == NO_SERVER:
-        raise ConfigError("--batch-until needs a server; name compatible/NAME@URL")
     folder = None if wished.batch_dir is None else str(wished.batch_dir.absolute())
-    return BatchSettings(dir=folder, until=wished.batch_until, detach=wished.detach)
+    return BatchSettings(dir=folder, detach=wished.detach)

@@ -71,7 +71,6 @@ class RunKeywords(TypedDict, total=False):
     agents: Sequence[str] | str
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
-    faults_in_a_row: int
     web_ablations: Sequence[str] | str
     today: Sequence[str] | str
     say_today: bool
@@ -90,14 +89,11 @@ class RunKeywords(TypedDict, total=False):
     run_time_s: float | None
     retries: int
     retry_time_s: float
-    connect_time_s: float
-    same_error: int
     stop_after_failures: int
     prices: Path | str | None
     reply_cache: Path | str | None
     batch: bool
     batch_dir: Path | str | None
-    batch_until: int
     detach: bool
 
 

@@ -87,16 +87,6 @@ class DisturbanceOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
-    faults_in_a_row: Annotated[
-        int,
-        Opt(
-            "Faults of successive calls of one tool, at most.",
-            DISTURBANCES,
-            min=1,
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -377,11 +377,10 @@ async def _run_waves(
     the other calls in, and goes on when there are results. RunWaits where the run is to end
     meanwhile."""
     failed: set[EpisodeKey] = set()
-    last = replace(runner, left=failed)
     # A call waits a wave anyway, and one expired batch is many failures.
-    retries = replace(last.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
-    calls = replace(last.calls, retries=retries, breaker=Breaker(None))
-    runner, waves = replace(last, calls=calls), runner.waves
+    retries = replace(runner.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
+    calls = replace(runner.calls, retries=retries, breaker=Breaker(None))
+    runner, waves = replace(runner, left=failed, calls=calls), runner.waves
     assert waves is not None  # else there is no batch
 
     def end(key: EpisodeKey, status: str) -> None:
@@ -406,12 +405,6 @@ async def _run_waves(
             if stop is not None:
                 raise stop
             await waves.cancel()
-            return
-        if number_new <= settings.until and not waves.waiting and number > 0:
-            listener.note(f"the last {number_new} calls go by the normal API (--batch-until)")
-            waves.is_live = True
-            runner.calls.budget.unpark()
-            await last.run(*asked, end)
             return
         if number_new:
             number, batches = number + 1, await waves.submit()

@@ -249,16 +249,6 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
     assert not any(isinstance(event, EpisodeResumed) for event in events)
 
 
-def test_the_last_calls_may_go_by_the_normal_api(server, tmp_path):
-    done = run(server, tmp_path / "r", "--batch", "--batch-until", "2", number=4)
-    assert "calls go by the normal API" in done.stderr
-    tiers = [
-        e.batched for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)
-    ]
-    assert set(tiers) == {True, None}
-    assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
-
-
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):
     """In the form of `vllm run-batch`."""
     command = (
@@ -420,21 +410,16 @@ def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--detach",), "--detach and --batch-until go with --batch"),
+        (("--detach",), "--detach goes with --batch"),
         (("--model", "reference", "--batch"), "has no batch API that is known here"),
         (("--batch", "--stream"), "--stream is not for batches"),
         (("--batch", "--service-tier", "flex"), "--service-tier is not for batches"),
-        (("--batch-dir", "{tmp}/w", "--batch-until", "3"), "--batch-until needs a server"),
     ],
 )
 def test_what_cannot_go_by_batch_is_said_before_anything_is_made(tmp_path, options, reason):
     words = [word.format(tmp=tmp_path) for word in options]
     model = () if "--model" in words else ("--model", "compatible/x")
-    address = (
-        ()
-        if "--batch-dir" in words or "reference" in words
-        else ("--base-url", "http://127.0.0.1:1/v1")
-    )
+    address = () if "reference" in words else ("--base-url", "http://127.0.0.1:1/v1")
     done = agent_env("run", "time-puzzles", *model, *address, *words, "--out", str(tmp_path / "r"))
     assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
     assert not (tmp_path / "r").exists()

@@ -193,7 +193,6 @@ def outage_of(
     return Outage(
         retries.time_s,
         is_up,
-        connect_s=retries.connect_time_s,
         has_answered=has_answered,
         attempts=retries.attempts,
         note=note,

@@ -1,13 +1,13 @@
 """Failed model calls: which are made again, when a run waits for its server, and when it stops.
 
 Guarantees: an error that a retry cannot mend is final at once; a request is sent at most `attempts`
-times, not after `time_s`, and not after the same error `same` times in a row. Rate limits do not
+times, not after `time_s`, and not after the same error SAME times in a row. Rate limits do not
 count as the same error, as they do not depend on the request.
 
 All calls of a run wait together for a server that is away: refused connections, 502 to 504 and
 connections that broke off while the server is down count towards no limit on failures and use no
 time of an episode; one waiter at a time polls the server; `longest_s` after the last sign of life
-the run stops and can be resumed, as it does `connect_s` after the first refused connection of a
+the run stops and can be resumed, as it does FIRST_REPLY_S after the first refused connection of a
 server that never answered. A server that answers others is not away: an error is its request's own
 where other calls got replies since the request failed before, and where it alone fails, `attempts`
 times in a row, at a server that is up and has answered. Not covered: a server that accepts a
@@ -30,6 +30,8 @@ from agent_env.records.waits import doubled_s
 
 FINAL: frozenset[ModelErrorKind] = frozenset({"authentication", "bad_request", "context_overflow"})
 """The same request would fail again."""
+SAME = 3
+"""The same error this often in a row ends the episode."""
 
 STATUS_KINDS: dict[int, ModelErrorKind] = {
     401: "authentication",
@@ -69,26 +71,6 @@ class Retries:
         ),
     ] = 600.0
     """From the first call to the start of the last one."""
-    connect_time_s: Annotated[
-        float,
-        Opt(
-            "Seconds for which a server that refuses every connection and never answered is "
-            "waited for.",
-            CALLS,
-            min=0.0,
-        ),
-    ] = 30.0
-    same: Annotated[
-        int | None,
-        Opt(
-            "The same error so often on one request is final.",
-            CALLS,
-            "--same-error",
-            min=1,
-            typed=int,
-        ),
-    ] = 3
-    """The same error this often in a row ends the episode."""
     first_wait_s: float = 1.0
     longest_wait_s: float = 30.0
 
@@ -125,8 +107,8 @@ class Tries:
         if not may_pass(error):
             return GiveUp()
         count = len(self.errors)
-        if self.rules.same is not None and self._in_a_row() >= self.rules.same:
-            return GiveUp(f"the same error came {self.rules.same} times on this request")
+        if self._in_a_row() >= SAME:
+            return GiveUp(f"the same error came {SAME} times on this request")
         if count >= self.rules.attempts:
             return GiveUp(f"given up after {count} calls" if count > 1 else "")
         wait = self.rules.wait_s(count, chance)
@@ -202,6 +184,8 @@ def _sameness(error: ModelError) -> tuple[str | None, int | None, str]:
 
 AWAY = frozenset({502, 503, 504})
 """Statuses of a proxy without its server, and of a server that still loads its model."""
+FIRST_REPLY_S = 30.0
+"""A server that refuses connections and never answered is waited for so long, at most."""
 TELL_EVERY_S = 30.0
 QUIET_S = 60.0
 """After this time without a reply, the user is notified that calls are in flight."""
@@ -228,8 +212,6 @@ class Outage:
     longest_wait_s: float = 30.0
     poll_s: float = 2.0
     clock: Callable[[], float] = time.monotonic
-    connect_s: float | None = None
-    """For a server that refuses connections and never answered; None: as `longest_s`."""
     has_answered: bool = False
     """Whether it did so before this start."""
     attempts: int = 6
@@ -314,9 +296,8 @@ class Outage:
         self._most_s, name = self.longest_s, "its server"
         is_new = error.unsent and not (self.replies or self.has_answered)
         longest_s = inf if self.longest_s is None else self.longest_s
-        if is_new and self.connect_s is not None and self.connect_s < longest_s:
-            self._most_s = self.connect_s
-            name = "a server that never answered (--connect-time-s)"
+        if is_new and longest_s > FIRST_REPLY_S:
+            self._most_s, name = FIRST_REPLY_S, "a server that never answered"
         most = "" if self._most_s is None else f", at most {self._most_s:g} s"
         self.note(f"the run waits for {name}{most}: {error}")
 

@@ -28,6 +28,8 @@ MESSAGES: Mapping[FaultKind, tuple[str, ...]] = {
     "crash": ("the program of the tool ended by signal 11", "the program of the tool was killed"),
 }
 """What the model reads of a call that gave nothing."""
+MOST_IN_A_ROW = 2
+"""Faults of successive calls of one tool."""
 BREAKS = ("[the connection broke off here]", "[end of data before the end of the response]")
 
 
@@ -113,7 +115,7 @@ def drawn_kind(its: Disturbance, key: str, tool: str, number: int) -> FaultKind 
     kind, in_a_row = None, 0
     for call in range(1, number + 1):
         kind = _kind_at(rates, Random(f"{key}/{call}/kind").random())
-        kind = None if in_a_row == its.faults_in_a_row else kind
+        kind = None if in_a_row == MOST_IN_A_ROW else kind
         in_a_row = 0 if kind is None else in_a_row + 1
     return kind
 

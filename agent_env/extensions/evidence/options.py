@@ -21,7 +21,7 @@ def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Dis
     """What the options do to the worlds of the conditions; ConfigError for what no condition can
     have."""
     its, is_hosted = options.disturbance, options.web_mode == "hosted"
-    levels = fault_levels(its.faults, its.faults_in_a_row, conditions, is_hosted)
+    levels = fault_levels(its.faults, conditions, is_hosted)
     attacks = attack_levels(its.attacks, conditions)
     return (*web_ablations(options.web_ablations), *levels, *attacks)
 
@@ -34,7 +34,7 @@ def web_ablations(names: Sequence[str]) -> tuple[Disturbance, ...]:
 
 
 def fault_levels(
-    texts: Sequence[str], in_a_row: int, conditions: Sequence[Condition], is_hosted: bool = False
+    texts: Sequence[str], conditions: Sequence[Condition], is_hosted: bool = False
 ) -> tuple[Disturbance, ...]:
     """One disturbance for each text of `TOOL=KIND:RATE,…`: `faults`, or where there are several
     `faults-` and the highest rate of a tool, or the number of the text where these are alike."""
@@ -44,7 +44,7 @@ def fault_levels(
         rates = [str(number) for number in range(1, len(levels) + 1)]
     suffixes = ["faults"] if len(levels) == 1 else [f"faults-{rate}" for rate in rates]
     return tuple(
-        Disturbance(suffix=suffix, faults=faults, faults_in_a_row=in_a_row)
+        Disturbance(suffix=suffix, faults=faults)
         for suffix, faults in zip(suffixes, levels, strict=True)
     )
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.episodes.calls import retries
 from agent_env.episodes.calls.budget import ConcurrencyLimit
 from agent_env.episodes.calls.caller import Calls
 from agent_env.episodes.calls.retries import (
@@ -33,8 +34,9 @@ def test_what_another_try_cannot_mend_is_final_at_once(kind):
 
 
 @pytest.mark.parametrize("kind", ["rate_limit", "timeout", "connection", "server", "unreadable"])
-def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(kind):
-    tries = Tries(Retries(attempts=9, same=None))
+def test_what_may_pass_is_tried_again_after_a_wait_that_doubles(monkeypatch, kind):
+    monkeypatch.setattr(retries, "SAME", 99)
+    tries = Tries(Retries(attempts=9))
     waits = [tries.verdict(error(kind), 0.0, 0.0) for _ in range(7)]
     assert waits == [Retry(w) for w in (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0)]
 
@@ -72,11 +74,10 @@ KINDS = st.sampled_from(
 @given(
     kinds=st.lists(KINDS, min_size=40, max_size=40),
     attempts=st.integers(1, 12),
-    same=st.integers(1, 5),
     chance=st.floats(0, 1),
 )
-def test_no_request_is_sent_more_often_or_later_than_allowed(kinds, attempts, same, chance):
-    tries, elapsed = Tries(Retries(attempts=attempts, time_s=100.0, same=same)), 0.0
+def test_no_request_is_sent_more_often_or_later_than_allowed(kinds, attempts, chance):
+    tries, elapsed = Tries(Retries(attempts=attempts, time_s=100.0)), 0.0
     for sent, kind in enumerate(kinds, start=1):
         verdict = tries.verdict(error(kind), elapsed, chance)
         if isinstance(verdict, GiveUp):
@@ -114,7 +115,7 @@ class Server:
         return self.health.pop(0) if self.health else True
 
 
-def shared(server, notes=None, longest_s=60.0):
+def shared(server, notes=None, longest_s=20.0):
     outage = Outage(
         longest_s,
         server.is_up,
@@ -123,7 +124,7 @@ def shared(server, notes=None, longest_s=60.0):
         longest_wait_s=0.01,
         poll_s=0.001,
     )
-    rules = Retries(attempts=2, same=2, first_wait_s=0.001)
+    rules = Retries(attempts=2, first_wait_s=0.001)
     return Calls(ConcurrencyLimit(most=8), rules, breaker=Breaker(calls=3), outage=outage)
 
 
@@ -144,7 +145,7 @@ def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     episodes = run(runner(tmp_path, lambda s: server, shared(server, notes), concurrency=8), 8)
     assert [e.status for e in episodes] == ["finished"] * 8
     assert server.polls == 21
-    assert notes[0] == "the run waits for its server, at most 60 s: cannot be reached"
+    assert notes[0] == "the run waits for its server, at most 20 s: cannot be reached"
     assert notes[1:] == ["the server is back after 0 s; the run goes on"]
 
 
@@ -154,7 +155,7 @@ def test_calls_that_broke_off_are_an_outage_only_where_the_server_is_down(tmp_pa
     assert [(e.status, e.failed_calls) for e in episodes] == [("finished", 1)] * 8
     server = Server([CUT] * 2)
     (episode,) = run(runner(tmp_path / "up", lambda s: server, shared(server)))
-    assert "the same error came 2 times on this request" in episode.failure
+    assert "given up after 2 calls" in episode.failure
 
 
 def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path):
@@ -194,7 +195,7 @@ def test_the_only_request_that_fails_is_given_up_where_the_server_has_answered(t
     calls.outage.has_answered, calls.outage.attempts = True, 3
     (episode,) = run(runner(tmp_path, lambda s: Server([LOADING] * 1000), calls))
     assert "given up after 3 calls, though the server is up" in episode.failure
-    assert notes == ["the run waits for its server, at most 60 s: Loading model"]
+    assert notes == ["the run waits for its server, at most 20 s: Loading model"]
     (episode,) = run(runner(tmp_path / "next", lambda s: Server([]), calls))
     assert (episode.status, len(notes)) == ("finished", 1)
 
@@ -247,8 +248,8 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
 @pytest.mark.parametrize(
     ("error", "has_answered", "longest_s", "most"),
     [
-        (REFUSED, False, 600.0, "a server that never answered (--connect-time-s), at most 30 s"),
-        (REFUSED, False, None, "a server that never answered (--connect-time-s), at most 30 s"),
+        (REFUSED, False, 600.0, "a server that never answered, at most 30 s"),
+        (REFUSED, False, None, "a server that never answered, at most 30 s"),
         (REFUSED, False, 5.0, "its server, at most 5 s"),
         (REFUSED, False, 0.0, "its server, at most 0 s"),
         (REFUSED, True, 600.0, "its server, at most 600 s"),
@@ -270,7 +271,6 @@ def test_a_server_that_never_answered_is_waited_for_a_short_time(
     outage = Outage(
         longest_s,
         is_down,
-        connect_s=30.0,
         has_answered=has_answered,
         note=notes.append,
         clock=lambda: now,

@@ -123,13 +123,14 @@ def test_an_episode_cut_anywhere_ends_as_if_it_had_not_been(tmp_path, kept, aske
 
 
 @pytest.mark.parametrize("kept", [3, 4, 5])
-def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path, kept):
+def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path, monkeypatch, kept):
     """Code is run again without the fault, so that the variables are what they were."""
     faults = (
         Fault(tool="web_search", kind="timeout", rate=0.5),
         Fault(tool="python", kind="empty", rate=1),
     )
-    its = Disturbance(suffix="faults", faults=faults, faults_in_a_row=1)
+    its = Disturbance(suffix="faults", faults=faults)
+    monkeypatch.setattr("agent_env.extensions.evidence.faults.MOST_IN_A_ROW", 1)
     whole, episode = run(World(faults=its), tmp_path)
     truth = {e.call.id: e.result.fault for e in whole if isinstance(e, ToolCalled)}
     assert truth["call_2"] is not None

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from agent_env.errors import ToolError
+from agent_env.extensions.evidence import faults
 from agent_env.extensions.evidence.faults import (
     FaultDraws,
     FaultyTool,
@@ -20,12 +21,13 @@ from agent_env.testing import FakeSandbox, FakeTool
 from agent_env.tools.builtin.python import Interpreter
 
 
-def disturbed(kind, rate=1.0, tool="t", in_a_row=9):
-    return Disturbance(
-        suffix="faults",
-        faults=(Fault(tool=tool, kind=kind, rate=rate),),
-        faults_in_a_row=in_a_row,
-    )
+@pytest.fixture(autouse=True)
+def many_in_a_row(monkeypatch):
+    monkeypatch.setattr(faults, "MOST_IN_A_ROW", 9)
+
+
+def disturbed(kind, rate=1.0, tool="t"):
+    return Disturbance(suffix="faults", faults=(Fault(tool=tool, kind=kind, rate=rate),))
 
 
 def ask(kind, outputs, arguments=None):
@@ -114,8 +116,9 @@ def test_a_crash_takes_the_variables_of_the_session():
     assert result.fault.true_output == "7"
 
 
-def test_draws_depend_on_seed_sample_repeat_tool_and_number_alone():
-    its = disturbed("error", 0.3, in_a_row=2)
+def test_draws_depend_on_seed_sample_repeat_tool_and_number_alone(monkeypatch):
+    monkeypatch.undo()
+    its = disturbed("error", 0.3)
     samples = [
         [drawn_kind(its, f"1/{name}/1/t", "t", number) is not None for number in range(1, 21)]
         for name in ("a", *range(49))

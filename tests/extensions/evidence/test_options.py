@@ -12,8 +12,8 @@ CONDITIONS = parse_conditions(["web+cal+python"])
 
 
 def test_a_text_names_tools_by_their_names_or_parts():
-    (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], 3, CONDITIONS)
-    assert (level.suffix, level.faults_in_a_row) == ("faults", 3)
+    (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], CONDITIONS)
+    assert level.suffix == "faults"
     assert [(f.tool, f.kind, f.rate) for f in level.faults] == [
         ("calendars", "wrong", 0.1),
         ("web_search", "error", 0.2),
@@ -23,7 +23,7 @@ def test_a_text_names_tools_by_their_names_or_parts():
 
 def test_several_levels_are_named_by_their_highest_rate_or_their_number():
     def suffixes(*texts):
-        return [each.suffix for each in fault_levels(texts, 2, CONDITIONS)]
+        return [each.suffix for each in fault_levels(texts, CONDITIONS)]
 
     assert suffixes("python=empty:0.1,python=stale:0.2", "python=empty:0.05") == [
         "faults-0.3",
@@ -35,7 +35,7 @@ def test_several_levels_are_named_by_their_highest_rate_or_their_number():
 def test_the_tools_of_a_server_are_named_together():
     own = tuple(ToolTraits(name=f"t{n}", mcp=f"srv/t{n}") for n in (1, 2))
     condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
-    (level,) = fault_levels(["mcp:srv=stale:0.5"], 2, [condition])
+    (level,) = fault_levels(["mcp:srv=stale:0.5"], [condition])
     assert [f.tool for f in level.faults] == ["t1", "t2"]
 
 
@@ -54,13 +54,13 @@ def test_the_tools_of_a_server_are_named_together():
 )
 def test_faults_that_no_call_could_have_are_refused(text, message):
     with pytest.raises(ConfigError) as refusal:
-        fault_levels([text], 2, CONDITIONS)
+        fault_levels([text], CONDITIONS)
     assert message in str(refusal.value)
 
 
 def test_tools_of_the_provider_have_no_faults():
     with pytest.raises(ConfigError, match="runs at the provider"):
-        fault_levels(["web_search=error:0.1"], 2, CONDITIONS, is_hosted=True)
+        fault_levels(["web_search=error:0.1"], CONDITIONS, is_hosted=True)
 
 
 @pytest.mark.parametrize(
