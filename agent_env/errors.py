@@ -148,8 +148,6 @@ class ModelError(EpisodeError):
         """How many tokens the model reads, where an overflow says so."""
         self.request_tokens = request_tokens
         """How many were sent, where an overflow says so."""
-        self.lacks_capacity = False
-        """Whether the service tier that was asked for has no room for the call now."""
         self.partial = partial
         """The end of what a stream had said before it broke off."""
 

@@ -290,8 +290,6 @@ class Limits:
     time_s: Annotated[
         float | None, Opt("Seconds per episode.", EPISODE, min=0.1, default=None, resume=True)
     ] = 900.0
-    input_tokens: Annotated[int | None, Opt("Sent.", EPISODE, min=1)] = None
-    output_tokens: Annotated[int | None, Opt("Got.", EPISODE, min=1)] = None
     cost_usd: Annotated[float | None, Opt("Needs --prices.", EPISODE, min=0.0)] = None
     per_tool: Annotated[
         Mapping[str, int],
@@ -306,18 +304,6 @@ class Limits:
         ),
     ] = field(default_factory=dict)
     """Calls by tool; a tool at its limit is withdrawn, and the episode goes on."""
-    notice: Annotated[
-        int | None,
-        Opt(
-            "Replies left when the model is told that it must answer; 0: never told.",
-            EPISODE,
-            flag="--answer-notice",
-            min=0,
-            default=None,
-            shown="2",
-        ),
-    ] = 2
-    """With so many steps left the model is told, once, that it must answer."""
     fit_context: Annotated[
         bool | None,
         Opt(

@@ -19,7 +19,6 @@ from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from statistics import median
-from typing import Any
 
 from agent_env.episodes.index import Index
 from agent_env.episodes.results import score_run
@@ -64,20 +63,20 @@ def main() -> None:
 
 def trace_cost(where: Path) -> None:
     """Events as a run writes them, without fsync and with it."""
-    for fsync in ("none", "replies"):
-        texts = Texts(where / f"cost-{fsync}" / "texts.db")
-        (where / f"cost-{fsync}").mkdir()
+    for sync in (False, True):
+        texts = Texts(where / f"cost-{sync}" / "texts.db")
+        (where / f"cost-{sync}").mkdir()
         spent = []
         for number in range(200):
-            path = where / f"cost-{fsync}/episodes/web/a{number}.1.jsonl"
+            path = where / f"cost-{sync}/episodes/web/a{number}.1.jsonl"
             cpu = time.process_time()
-            events = asyncio.run(_write_episode(path, texts, fsync))
+            events = asyncio.run(_write_episode(path, texts, sync))
             spent.append((time.process_time() - cpu) / events * 1000)
-        print(f"trace, fsync {fsync:8}  {median(spent):8.3f} CPU-ms an event")
+        print(f"trace, fsync {sync!s:8}  {median(spent):8.3f} CPU-ms an event")
         texts.close()
 
 
-async def _write_episode(path: Path, texts: Texts, fsync: Any) -> int:
+async def _write_episode(path: Path, texts: Texts, sync: bool) -> int:
     from agent_env.records.schema import ToolCall, ToolResult
     from agent_env.records.trace_events import (
         EpisodeFinished,
@@ -86,7 +85,7 @@ async def _write_episode(path: Path, texts: Texts, fsync: Any) -> int:
         ToolCalled,
     )
 
-    trace = TraceWriter(path, f"web/{path.stem}", utc_now, texts, fsync)
+    trace = TraceWriter(path, f"web/{path.stem}", utc_now, texts, sync)
     message = (Message(role="user", content="Which date is it? " * 60),)
     trace.write(
         EpisodeStarted, sample="a", condition=parse_condition("web"), repeat=1, model="m",

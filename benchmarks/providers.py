@@ -51,7 +51,7 @@ async def run_against(mode: str, stream: bool, limit: int, out: Path) -> Outcome
         arguments = [
             "run", "time-puzzles", "--limit", str(limit), "--condition", "base",
             "--condition", "web", "--model", f"compatible/fake@{server.url}", "--steps", "4",
-            "--answer-notice", "3", "--first-step", "auto", "--no-preflight", "--json",
+            "--first-step", "auto", "--no-preflight", "--json",
             "--out", str(out), *(["--stream"] if stream else []),
         ]  # fmt: skip
         process = await asyncio.create_subprocess_exec(

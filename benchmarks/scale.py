@@ -41,7 +41,7 @@ def main() -> None:
         events = asyncio.run(_keep(folder, names))
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
         each = cpu / events * 1000
-        print(f"coordinator: {events} events, {each:.3f} CPU-ms an event, fsync replies")
+        print(f"coordinator: {events} events, {each:.3f} CPU-ms an event")
         print(
             f"coordinator: {events / wall:.0f} events/s of wall time, "
             f"{_rss_mb() - before:.0f} MB more"

@@ -59,7 +59,7 @@ def manifest(name: str, samples: int, data: bytes) -> Manifest:
     return Manifest(
         id=name, task="time-puzzles", model="m", repeats=REPEATS, limits={},
         conditions=tuple(map(parse_condition, CONDITIONS)), prompt="default", seed=1,
-        samples=samples, samples_digest=digest(data), concurrency=1, versions={}, fsync="none",
+        samples=samples, samples_digest=digest(data), concurrency=1, versions={},
         created_at="2026-01-01T00:00:00+00:00",
     )  # fmt: skip
 

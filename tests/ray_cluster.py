@@ -17,7 +17,7 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed
 from agent_env.runs.options import RunOptions
-from agent_env.runs.ray.engine import RayOptions, require_ray, run_on_ray
+from agent_env.runs.ray.engine import require_ray, run_on_ray
 from agent_env.runs.run import Run
 from agent_env.runs.score import score_folder
 from agent_env.runs.start import Listener, start_run
@@ -69,7 +69,7 @@ async def _lose_a_node(options, log):
     listener = Listener(notes.append, lambda *a: None, lambda *a: None)
 
     async def engine(folder, *arguments):
-        run = asyncio.ensure_future(run_on_ray(folder, *arguments, options=RayOptions()))
+        run = asyncio.ensure_future(run_on_ray(folder, *arguments))
         remove = asyncio.ensure_future(_remove(folder, cluster, other, removal, log, run))
         await run
         await remove

@@ -140,11 +140,9 @@ def _condition(
     steps, context = _number(limits, "steps"), None
     if manifest.preflights:
         context = manifest.preflights[-1].context_tokens
-    sides = _number(limits, "input_tokens"), _number(limits, "output_tokens")
     bounds = [
         _number(limits, "tokens"),
         None if steps is None or context is None else steps * context,
-        None if sides[0] is None or sides[1] is None else sides[0] + sides[1],
     ]
     known = [bound for bound in bounds if bound is not None]
     most = round(min(known)) if known else None

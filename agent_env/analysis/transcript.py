@@ -27,7 +27,7 @@ from agent_env.tasks.judging import gold_text
 
 SAMPLING = (
     "temperature", "top_p", "seed", "reasoning_effort", "max_output_tokens",
-    "parallel_tool_calls", "system_role", "extra_body",
+    "system_role", "extra_body",
 )  # fmt: skip
 
 

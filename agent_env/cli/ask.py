@@ -132,12 +132,10 @@ Config = Annotated[
         rich_help_panel=RUNNING,
     ),
 ]
-EngineName = Annotated[Literal["local", "ray"], Opt("local, or ray (extra).", SCALE_OUT)]
-Address = Annotated[
-    str | None,
-    Opt("ray: the cluster, HOST:PORT; default: RAY_ADDRESS, or this machine alone.", SCALE_OUT),
+EngineName = Annotated[
+    Literal["local", "ray"],
+    Opt("local, or ray (extra): the cluster of RAY_ADDRESS, else this machine alone.", SCALE_OUT),
 ]
-Workers = Annotated[int | None, Opt("ray: actors; default: one a processor.", SCALE_OUT, min=1)]
 
 
 @with_options("agent_env.runs.options:RunOptions", first=FIRST)
@@ -149,8 +147,6 @@ def run(
     check: Check = False,
     like: Like = None,
     engine: EngineName = "local",
-    address: Address = None,
-    workers: Workers = None,
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
@@ -171,7 +167,7 @@ def run(
         print_checks(one_per_model(options, models), as_json, like or ())
         return
     cache = options.calls.reply_cache
-    spread = _engine(engine, address, workers, cache, options.web.mode)
+    spread = _engine(engine, cache, options.web.mode)
     each = one_per_model(options, models)
     if len(each) > 1:
         _start_models(each, spread, as_json)
@@ -186,8 +182,6 @@ def resume(
     options: ResumeOptions,
     folder: RunPath,
     engine: EngineName = "local",
-    address: Address = None,
-    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Finish a run or a study: episodes missing, cut off or failed.
@@ -202,7 +196,7 @@ def resume(
     from agent_env.runs.resume import resume as resume_run
     from agent_env.runs.run import Run
 
-    spread = _engine(engine, address, workers)
+    spread = _engine(engine)
     if resume_study(folder, options) or _resume_models(folder, options, spread, as_json):
         return
     run = Run.open(folder)
@@ -211,21 +205,14 @@ def resume(
     print_scores(run, as_json)
 
 
-def _engine(
-    engine: str,
-    address: str | None,
-    workers: int | None,
-    reply_cache: Path | None = None,
-    web: str | None = None,
-) -> Engine | None:
+def _engine(engine: str, reply_cache: Path | None = None, web: str | None = None) -> Engine | None:
     """None for the local one; ConfigError where the run cannot be spread."""
     if engine == "local":
-        if address is not None or workers is not None:
-            raise ConfigError("--address and --workers go with --engine ray")
         return None
-    from agent_env.runs.ray.engine import ray_engine
+    from agent_env.runs.ray.engine import check_engine, run_on_ray
 
-    return ray_engine(address, workers, reply_cache, web)
+    check_engine(reply_cache, web)
+    return run_on_ray
 
 
 def _start_models(each: Sequence[RunOptions], spread: Engine | None, as_json: bool) -> None:

@@ -23,7 +23,7 @@ from agent_env.episodes.calls.caller import (
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import work_through
-from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
+from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
 from agent_env.errors import EpisodeError
 from agent_env.graph.meter import Meter
@@ -70,7 +70,6 @@ class Judge:
     calls: Calls
     clock: Clock
     concurrency: int
-    fsync: Fsync = "none"
 
     async def run(self, cases: Sequence[Case], on_end: Callable[[str, str], None]) -> None:
         """Judges all cases; calls `on_end` with each verdict and its reply or error. A StorageError
@@ -121,7 +120,7 @@ class Judge:
 
     def _write(self, case: Case, texts: Texts, says: str, calls: Sequence[JudgeCall]) -> None:
         path = self.folder.trace(case.key)
-        trace, _ = TraceWriter.reopen(path, self.clock, texts, self.fsync)
+        trace, _ = TraceWriter.reopen(path, self.clock, texts, sync=True)
         try:
             trace.write(
                 Judged,

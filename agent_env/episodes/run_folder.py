@@ -151,14 +151,12 @@ class RunFolder:
             (self.path / "episodes").mkdir(exist_ok=True)
             whole = {"samples.jsonl": samples, "materials.jsonl": materials, **(files or {})}
             whole["run.json"] = manifest.as_bytes()
-            sync = manifest.fsync != "none"  # traces are worth nothing without these
             for name, data in whole.items():
                 if name in self._held or (name == "materials.jsonl" and not materials):
                     continue
                 (self.path / name).parent.mkdir(exist_ok=True)
-                replace_file(self.path / name, data, sync=sync)
-            if sync:
-                sync_path(self.path.parent)
+                replace_file(self.path / name, data, sync=True)  # traces need them
+            sync_path(self.path.parent)
         except OSError as exc:
             raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
 

@@ -20,7 +20,7 @@ from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
 from agent_env.episodes.rerun.tape import with_recorded_start
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, pending
 from agent_env.episodes.trace.fold import Recording
-from agent_env.episodes.trace.lines import Clock, Fsync, TraceWriter, stamp
+from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
 from agent_env.episodes.waves import Waves
 from agent_env.errors import (
@@ -134,7 +134,6 @@ class Runner:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Of the model; part of the reply cache's key."""
     clock: Clock = utc_now
-    fsync: Fsync = "none"
     run_id: str | None = None
     """The run's identity, in each trace."""
     strict: bool = True
@@ -160,7 +159,7 @@ class Runner:
         """Runs every episode that is not finished, failed ones too; calls `on_end` with the status
         of each. A StorageError or RunStopped ends the run, an EpisodeError only its episode."""
         loop, texts = AgentLoop(), Texts(self.folder.texts)
-        opener = TraceOpener(self.folder, self.run_id, self.clock, texts, self.fsync, self.note)
+        opener = TraceOpener(self.folder, self.run_id, self.clock, texts, self.note)
 
         async def work(item: tuple[EpisodeKey, Sample, Condition]) -> None:
             key, sample, condition = item

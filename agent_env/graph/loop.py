@@ -138,6 +138,8 @@ class AgentLoop:
 
 
 # LangGraph's own limit raises and loses the episode; ours (Limits) end it with its answer.
+_NOTICE_AT = 2
+"""With so many replies left the model is told, once, that it must answer."""
 _UNREACHED = 1_000_000
 
 
@@ -191,11 +193,11 @@ def _options(attempt: EpisodeState, has_tools: bool) -> ReplyOptions:
 
 def _add_near_end_notice(attempt: EpisodeState) -> None:
     """Say once, between steps, that few are left."""
-    limits, steps = attempt.limits, attempt.meter.steps
-    if attempt.has_notice or limits.steps is None or limits.notice is None or steps == 0:
+    most, steps = attempt.limits.steps, attempt.meter.steps
+    if attempt.has_notice or most is None or steps == 0:
         return
-    replies_left = limits.steps - steps
-    if replies_left <= limits.notice:
+    replies_left = most - steps
+    if replies_left <= _NOTICE_AT:
         attempt.has_notice = True
         attempt.messages.append(near_end_notice(replies_left))
 

@@ -62,8 +62,6 @@ class Meter:
         consumption: tuple[tuple[StopReason, float, float | None], ...] = (
             ("steps", self.steps, limits.steps),
             ("tokens", self.tokens, limits.tokens),
-            ("input_tokens", self.input_tokens, limits.input_tokens),
-            ("output_tokens", self.output_tokens, limits.output_tokens),
             ("cost", self.cost_usd, limits.cost_usd),
             ("time", self.elapsed_s(), limits.time_s),
         )

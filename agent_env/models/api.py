@@ -129,7 +129,6 @@ def openai_request(
             **conversation(parts),
             "tools": [tool(each) for each in tools] or None,
             "tool_choice": choice if chooses else None,
-            "parallel_tool_calls": parameters.parallel_tool_calls if tools else None,
             "temperature": parameters.temperature,
             "top_p": parameters.top_p,
             "service_tier": parameters.service_tier,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from hashlib import sha256
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.chat import Json, encoded
+from agent_env.models.chat import Json
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.settings import Parameters
@@ -41,7 +39,6 @@ class ApiModel:
         echo: EchoMode = "auto",
         former_urls: Sequence[str] = (),
         note: Callable[[str], None] = lambda text: None,
-        tier_fallback: int | None = None,
         post: Post | None = None,
         *,
         permit: Permit,
@@ -58,9 +55,7 @@ class ApiModel:
         self._parameters = parameters
         self._stream = stream
         self._path = api.path_for(model, base_url, stream)
-        self._tier_fallback, self._post = tier_fallback, post or Endpoint.post
-        self._refusals: Counter[str] = Counter()
-        """How often a tier had no capacity for a request, by the request's digest."""
+        self._post = post or Endpoint.post
         self._endpoint = Endpoint(
             model, base_url, api_key, timeout_s, idle_s, api.headers, api.is_openai, permit=permit
         )
@@ -79,7 +74,10 @@ class ApiModel:
             fields = self._api.stream_fields
             request |= {name: fields[name] for name in fields if name not in rules.refused}
         try:
-            body = await self._body(request, watch)
+            if self._stream:
+                body = await self._streamed(request, watch)
+            else:
+                body = await self._post(self._endpoint, self._path, request)
         except ModelError as exc:
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
@@ -125,31 +123,15 @@ class ApiModel:
         parts = RequestParts(self._model, sent, tools, options, parameters, self._dialect)
         return parameters.body(self._api.request(parts))
 
-    async def _body(self, request: Json, watch: LoopWatch) -> Json:
-        """The body, from the default service tier where the wished one had no capacity for this
-        request as often as is waited for."""
-        most = self._tier_fallback
-        key = "" if most is None else sha256(encoded(request)).hexdigest()
-        if most is not None and self._refusals[key] >= most:
-            request["service_tier"] = "default"
-        try:
-            if self._stream:
-                cut = self._api.cut
-                events = await self._endpoint.events(self._path, request, watch if cut else None)
-                if cut is not None and watch.loop is not None:
-                    events.append(cut(events))
-                body = self._api.whole(events)
-                if isinstance(body, Fault):
-                    raise self._failure(body, request, events)
-                return body
-            return await self._post(self._endpoint, self._path, request)
-        except ModelError as exc:
-            if most is None or not exc.lacks_capacity:
-                raise
-            self._refusals[key] += 1
-            if self._refusals[key] != most:
-                raise
-        return await self._body(request, watch)
+    async def _streamed(self, request: Json, watch: LoopWatch) -> Json:
+        cut = self._api.cut
+        events = await self._endpoint.events(self._path, request, watch if cut else None)
+        if cut is not None and watch.loop is not None:
+            events.append(cut(events))
+        body = self._api.whole(events)
+        if isinstance(body, Fault):
+            raise self._failure(body, request, events)
+        return body
 
     def _reply(self, body: Json, request: Json, messages: Sequence[Message]) -> Reply:
         failures = self._endpoint.failures

@@ -112,7 +112,6 @@ SETTINGS = {
     "reasoning": "--reasoning-effort",
     "thinking": "--reasoning-effort",
     "output_config": "--reasoning-effort or --answer-format",
-    "parallel_tool_calls": "--parallel-tool-calls",
     "stream_options": "--stream",
 }
 """What a field of a request is called where the user sets it."""
@@ -138,8 +137,6 @@ GEMINI_WORDS = {
     "toolConfig": (re.compile("tool use with|server.?side", re.I), "--hosted-tools or other tools"),
 }
 """What Gemini's error says of a field that it does not name, and the option to leave out."""
-NO_CAPACITY = re.compile(r"resource[ _]unavailable", re.IGNORECASE)
-"""What OpenAI says where flex has no room for a call."""
 NO_TOOLS = re.compile(r"enable-auto-tool-choice|does not support (tools|function)", re.I)
 KINDS: dict[str, ModelErrorKind] = {
     "insufficient_quota": "rate_limit",
@@ -355,10 +352,7 @@ class Failures:
         wait = wait_in(error) if wait is None else wait
         pause = "" if wait is None else f" (Retry-After: {wait:g} s)"
         opening = f"answered HTTP {status or 200}{pause}: {message}"
-        failure = self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)
-        told = f"{labels(error)} {message}"
-        failure.lacks_capacity = code == 429 and NO_CAPACITY.search(told) is not None
-        return failure
+        return self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)
 
     def of_exception(self, exc: Exception, body: Json) -> ModelError:
         import openai

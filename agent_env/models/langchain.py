@@ -31,7 +31,7 @@ NOT_KNOWN = (
 TIMEOUT_S = 600.0
 SECRET = re.compile(r'"([^"]{0,99}(?:key|secret|password|authorization)[^"]{0,99})":', re.I)
 SHARED = (
-    "temperature", "top_p", "seed", "reasoning_effort", "service_tier", "parallel_tool_calls",
+    "temperature", "top_p", "seed", "reasoning_effort", "service_tier",
 )  # fmt: skip
 """Settings that LangChain's classes call as we do, where they have them."""
 FINISH_REASONS: dict[str, google.FinishReason | anthropic.FinishReason] = {

@@ -59,14 +59,6 @@ class ModelParameters:
             SERVER,
         ),
     ] = "native"
-    text_calls: Annotated[
-        str | None,
-        Opt(
-            "With the text protocol: strict, or lenient, which takes a right call in a block of "
-            "any name, such as ```json. Default: lenient where the preflight saw such a block.",
-            SERVER,
-        ),
-    ] = None
     repair_calls: Annotated[
         int | None,
         Opt(
@@ -104,21 +96,12 @@ class ModelParameters:
         int | None,
         Opt("Each episode's sampling seed is drawn from it.", SERVER, flag="--model-seed"),
     ] = None
-    parallel_tool_calls: Annotated[bool | None, Opt(IF_GIVEN, SERVER, shown=False)] = None
     system_role: Annotated[
         str | None, Opt("system, developer, or user for models without either.", SERVER)
     ] = None
     service_tier: Annotated[
         str | None,
         Opt("auto, default, flex (slower, cheaper) or priority, where the API has it.", SERVER),
-    ] = None
-    tier_fallback: Annotated[
-        int | None,
-        Opt(
-            "A call that flex refused so often goes at the default service tier. Default: never.",
-            SERVER,
-            min=1,
-        ),
     ] = None
     extra_body: Annotated[
         Mapping[str, Any] | None,
@@ -142,8 +125,6 @@ class Parameters:
     seed: int | None = None
     max_output_tokens: int | None = None
     reasoning_effort: str | None = None
-    parallel_tool_calls: bool | None = None
-    """Whether one reply may hold several calls."""
     system_role: Literal["system", "developer", "user"] = "system"
     """The name under which system messages are sent; `user` puts them before the first user's
     text, for models that know no other role."""
@@ -188,13 +169,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "service_tier": SERVICE_TIERS,
     "system_role": ("system", "developer", "user"),
     "tool_protocol": ("native", "text", "schema", "auto"),
-    "text_calls": ("strict", "lenient"),
     "tool_texts": ("full", "short"),
     "echo_reasoning": ("auto", "always", "never"),
 }
 OWN = (
     "tool_protocol", "text_calls", "tool_texts", "repair_calls", "stream", "hosted_tools",
-    "reply_timeout_s", "idle_s", "echo_reasoning", "api_key_env", "tier_fallback",
+    "reply_timeout_s", "idle_s", "echo_reasoning", "api_key_env",
 )  # fmt: skip
 """Our own settings, which are in no request."""
 
@@ -207,7 +187,8 @@ class ModelSettings:
     tool_protocol: Literal["native", "text", "schema", "auto"] = "native"
     """`auto` is native until a preflight settles it."""
     text_calls: str = "strict"
-    """Under the text protocol, `lenient` takes a call in a fenced block of any name."""
+    """Under the text protocol, `lenient` takes a call in a fenced block of any name; the preflight
+    sets it."""
     tool_texts: str = "full"
     """`short` adds a worked call where calls are text."""
     repair_calls: int | None = None
@@ -219,9 +200,6 @@ class ModelSettings:
     """The timeout of a call; None for the default."""
     idle_s: float | None = None
     """How long a stream may pause; None for the default."""
-    tier_fallback: int | None = None
-    """A call that the wished service tier refused so often, for want of capacity, goes at the
-    default one."""
     echo_reasoning: EchoMode = "auto"
     """Whether what the server said beside the documented fields goes back to it."""
     api_key_env: str | None = None
@@ -244,10 +222,6 @@ class ModelSettings:
             raise ConfigError(
                 f"--hosted-tools and --tool-protocol {settings.tool_protocol} exclude each other"
             )
-        if settings.tier_fallback is not None and settings.parameters.service_tier is None:
-            raise ConfigError("--tier-fallback is for --service-tier flex or priority; add that")
-        if "text_calls" in parameters and settings.tool_protocol != "text":
-            raise ConfigError("--text-calls is for --tool-protocol text; add that, or leave it out")
         return settings
 
     def with_protocol(self, model: Model) -> Model:

@@ -61,8 +61,6 @@ class WebSettings(Stored):
     """Pages dated later than this day are hidden; stored ones are read as of this day."""
     undated: Plain[Undated | None] = Field(default=None, exclude_if=lambda value: value is None)
     """What is done with pages without a date; None without `as_of`."""
-    as_of_tolerance: Plain[int | None] = Field(default=None, exclude_if=lambda days: days is None)
-    """Most days between this day and when a version was last seen; None: any number."""
     block_leaks: Plain[bool] = False
     """Whether pages that hold the question or its answer are kept from the model."""
     obey_robots: Host[bool] = True
@@ -220,7 +218,7 @@ SMALL_CONTEXT = 12_000
 _OF_REQUESTS = (
     "reply_timeout_s", "idle_s", "tool_protocol", "text_calls", "tool_texts", "repair_calls",
     "stream", "echo_reasoning", "temperature", "reasoning_effort", "max_output_tokens", "top_p",
-    "seed", "parallel_tool_calls", "system_role", "tier_fallback",
+    "seed", "system_role",
 )  # fmt: skip
 PARAMETERS = ByName(
     {
@@ -309,8 +307,6 @@ class Manifest(Stored):
     tokenizer: Plain[str] = "estimate"
     """Counts what tools add to the context."""
     concurrency: Plain[int]
-    fsync: Plain[Literal["replies", "all", "none"]] = "replies"
-    """When a trace is forced to the disk."""
     versions: Plain[dict[str, str]]
     plugins: tuple[PluginUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     """What was plugged in."""

@@ -75,7 +75,6 @@ async def open_environment(
             limits=limits_of(manifest),
             concurrency=manifest.concurrency,
             seed=manifest.seed or 0,
-            fsync=manifest.fsync,
             run_id=manifest.id,
             silence_fails=False,
         )
@@ -87,7 +86,7 @@ async def open_environment(
             name=manifest.model,
             components=components,
             runner=runner,
-            opener=TraceOpener(folder, manifest.id, utc_now, texts, manifest.fsync, print),
+            opener=TraceOpener(folder, manifest.id, utc_now, texts, print),
             loop=AgentLoop(),
         )
 

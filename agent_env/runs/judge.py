@@ -137,7 +137,6 @@ async def judge_run(
             ),
             clock=utc_now,
             concurrency=options.concurrency,
-            fsync=run.manifest.fsync,
         )
         await judge.run(remaining, on_end)
     return JudgeResult(

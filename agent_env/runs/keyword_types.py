@@ -28,7 +28,6 @@ class RunKeywords(TypedDict, total=False):
     serve: str | None
     api_key_envs: Sequence[str] | str
     sandbox: str
-    fsync: Literal["replies", "all", "none"]
     tokenizer: str
     web: str
     search: str | None
@@ -36,7 +35,6 @@ class RunKeywords(TypedDict, total=False):
     pages: Path | str | None
     as_of: str | None
     undated: Literal["withhold", "count", "serve"] | None
-    as_of_tolerance: int | None
     block_leaks: bool
     ignore_robots: bool
     allow_hosts: Sequence[str] | str
@@ -48,7 +46,6 @@ class RunKeywords(TypedDict, total=False):
     reply_timeout_s: float | None
     idle_s: float | None
     tool_protocol: str
-    text_calls: str | None
     repair_calls: int | None
     tool_texts: str
     hosted_tools: bool
@@ -59,10 +56,8 @@ class RunKeywords(TypedDict, total=False):
     max_output_tokens: int | None
     top_p: float | None
     model_seed: int | None
-    parallel_tool_calls: bool | None
     system_role: str | None
     service_tier: str | None
-    tier_fallback: int | None
     extra_body: str | Mapping[str, Any] | None
     strategy: str | None
     system: Path | str | None
@@ -78,11 +73,8 @@ class RunKeywords(TypedDict, total=False):
     tool_calls: int | None
     tokens: int | None
     time_s: float | None
-    input_tokens: int | None
-    output_tokens: int | None
     cost_usd: float | None
     tool_limit: Sequence[str] | str | Mapping[str, Any]
-    answer_notice: int | None
     fit_context: bool
     run_tokens: int | None
     run_cost_usd: float | None

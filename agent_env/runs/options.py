@@ -267,14 +267,6 @@ class RunOptions:
             fork=True,
         ),
     ] = "auto"
-    fsync: Annotated[
-        Literal["replies", "all", "none"],
-        Opt(
-            "Force traces to the disk: after paid replies, all events, never.",
-            RUNNING,
-            manifest="fsync",
-        ),
-    ] = "replies"
     tokenizer: Annotated[
         str,
         Opt(

@@ -198,7 +198,7 @@ async def preflight_update(
     is_text = parameters.get("tool_protocol") == "text" and "text_calls" not in parameters
     if is_text and saw_fences(result):
         parameters = parameters | {"text_calls": "lenient"}
-        note("preflight: calls come in fenced blocks of another name: --text-calls lenient")
+        note("preflight: calls come in fenced blocks of another name, which are read too")
     update: dict[str, object] = {
         "model_parameters": parameters,
         "preflights": (*manifest.preflights, result),
@@ -352,7 +352,6 @@ async def run_episodes(
             calls=calls,
             parameters=manifest.model_parameters,
             model_seed=manifest.model_parameters.get("seed"),  # type: ignore[arg-type]
-            fsync=manifest.fsync,
             run_id=manifest.id,
             strict=strict,
             note=listener.note,

@@ -76,10 +76,7 @@ def remedy(in_text: bool, forms: Iterable[str] = ()) -> str:
     if (forms := tuple(forms)) and all(form.endswith(CUT_OFF) for form in forms):
         return "give replies more room with --max-output-tokens"
     if in_text:
-        return (
-            "take --answer-format schema, where the server holds replies to one, or --text-calls "
-            "lenient for calls in fenced JSON"
-        )
+        return "take --answer-format schema, where the server holds replies to one"
     return (
         "take --tool-protocol auto, or start the server with a parser that fits the model (vLLM, "
         "SGLang: --tool-call-parser; llama.cpp: --jinja)"

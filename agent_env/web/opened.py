@@ -26,7 +26,6 @@ from agent_env.registry import Plugins
 from agent_env.web.addresses import parse_target
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.page_versions import TolerantFetcher
 from agent_env.web.plugin import FETCHERS, HTTP, OF_A_DAY, WIKI_REVISIONS, PluginFetcher
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch, page_key
@@ -91,17 +90,11 @@ async def open_live(
     search = ToldSearch(provider, note)
     fetcher = _fetcher(settings, stack, plugins)
     if file is None:
-        return Web(search, _tolerant(settings, fetcher), foreign=True)
+        return Web(search, fetcher, foreign=True)
     store = SqlitePages(file, as_of=settings.as_of)
     stack.callback(store.close)
-    kept = _tolerant(settings, StoredFetcher(store, fetcher))
+    kept = StoredFetcher(store, fetcher)
     return Web(StoredSearch(store, search.name, search), kept, True, store)
-
-
-def _tolerant(settings: WebSettings, fetcher: Fetcher) -> Fetcher:
-    if settings.as_of is None or settings.as_of_tolerance is None:
-        return fetcher
-    return TolerantFetcher(fetcher, settings.as_of, settings.as_of_tolerance)
 
 
 def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> Fetcher:
@@ -137,7 +130,7 @@ def open_frozen(settings: WebSettings, file: Path, stack: AsyncExitStack) -> Web
         return open_frozen(of_day, file, stack)
 
     days = on if settings.as_of is None else None
-    fetcher = _tolerant(settings, StoredFetcher(store))
+    fetcher = StoredFetcher(store)
     if settings.search == STORED:
         search = _full_text(store, stack)
         return Web(search, fetcher, True, store, search.index, days)

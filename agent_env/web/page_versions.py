@@ -6,11 +6,6 @@ from __future__ import annotations
 import re
 from datetime import date
 
-from agent_env.errors import ToolError
-from agent_env.protocols import Fetcher
-from agent_env.records.pages import Page
-from agent_env.web.addresses import shortened_url
-
 GONE = frozenset({404, 410})
 """What a server answers where there is no page any more; other errors are of the server and tell
 nothing of the page."""
@@ -42,28 +37,3 @@ def days_before(seen: str, day: str) -> int | None:
         return max(0, (date.fromisoformat(day) - date.fromisoformat(seen[:10])).days)
     except ValueError:
         return None
-
-
-def seen_until(page: Page) -> str:
-    """The latest time at which this version is known to have held."""
-    return page.held_until or page.valid_from or page.fetched_at
-
-
-class TolerantFetcher:
-    """A Fetcher whose pages were last seen at most `most_days` before the day asked for."""
-
-    def __init__(self, inner: Fetcher, as_of: str, most_days: int) -> None:
-        self._inner = inner
-        self._as_of = as_of
-        self._most_days = most_days
-
-    async def fetch(self, url: str) -> Page:
-        page = await self._inner.fetch(url)
-        distance = days_before(seen_until(page), self._as_of)
-        if distance is None or distance > self._most_days:
-            far = "an unknown number of" if distance is None else distance
-            raise ToolError(
-                f"{shortened_url(url)} is known only {far} days before {self._as_of}, and "
-                f"this run takes {self._most_days} at most; open another page"
-            )
-        return page

@@ -85,7 +85,7 @@ def make_model(
 
     model = ApiModel(
         api, name, served_name, url, key, settings.parameters, timeout_s, settings.stream,
-        settings.idle_s, settings.echo_reasoning, former_urls, note, settings.tier_fallback, post,
+        settings.idle_s, settings.echo_reasoning, former_urls, note, post,
         permit=permit,
     )  # fmt: skip
     if tokenizer is None:

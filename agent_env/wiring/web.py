@@ -87,15 +87,6 @@ class WebOptions:
             manifest="web_settings.undated",
         ),
     ] = None
-    as_of_tolerance: Annotated[
-        int | None,
-        Opt(
-            "Most days between --as-of and when a page's version was last seen; default: any.",
-            WEB,
-            min=0,
-            manifest="web_settings.as_of_tolerance",
-        ),
-    ] = None
     block_leaks: Annotated[
         bool,
         Opt(
@@ -137,13 +128,10 @@ def settings_of(options: WebOptions, days: Collection[str] = ()) -> WebSettings:
         pages=None if options.pages is None else str(store_path(options.pages).absolute()),
         as_of=None if options.as_of is None else as_of_day(options.as_of),
         undated=None if options.as_of is None else options.undated or "withhold",
-        as_of_tolerance=options.as_of_tolerance,
         block_leaks=options.block_leaks,
         obey_robots=not options.ignore_robots,
         allow_hosts=tuple(site_of(text) for text in options.allow_hosts),
     )
-    if options.as_of_tolerance is not None and (options.as_of is None or options.mode == "sealed"):
-        raise ConfigError("--as-of-tolerance goes with --as-of and another web than the sealed one")
     if options.mode in ("sealed", "frozen"):
         for name, value in (
             ("--ignore-robots", options.ignore_robots),

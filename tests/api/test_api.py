@@ -118,7 +118,7 @@ def test_a_run_that_is_removed_says_so(run):
         ({"condition": "web"}, TypeError, "run() has no keyword 'condition'; did you mean"),
         ({"limit": 0}, ae.ConfigError, "limit=0: must be greater than or equal to 1"),
         ({"limit": "many"}, ae.ConfigError, "limit='many': must be a valid integer"),
-        ({"fsync": "no"}, ae.ConfigError, "fsync='no': 'no' is not 'replies', 'all' or 'none'"),
+        ({"undated": "no"}, ae.ConfigError, "undated='no': 'no' is not 'withhold', 'count' or"),
         ({"conditions": ["wob"]}, ae.ConfigError, "no part 'wob'"),
         ({"options": "fact=1"}, ae.ConfigError, "time-puzzles has no option 'fact'; known: "),
         ({"tool_limit": {"hammer": 1}}, ae.ConfigError, "--tool-limit: no tool 'hammer'"),

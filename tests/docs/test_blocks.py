@@ -20,7 +20,7 @@ NAMES = [page.stem for page in PAGES]
 FOREIGN = set(
     "--agent-env-record --cap-add --create-pr --enable-auto-tool-choice --epochs --head --help "
     "--help-all --jinja "
-    "--max-tokens --no-deps --plain --security-opt --target --tool-call-parser "
+    "--address --max-tokens --no-deps --plain --security-opt --target --tool-call-parser "
     "--working-limit".split()
 )
 """Options of other programs that pages name, and those of every command of ours."""

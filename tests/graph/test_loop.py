@@ -51,12 +51,8 @@ def notices(limits, replies=9):
     ("limits", "told"),
     [
         (Limits(steps=5), [(3, "You have 2 replies left")]),
-        (Limits(steps=5, notice=3), [(2, "You have 3 replies left")]),
-        (Limits(steps=5, notice=1), [(4, "This is your last reply")]),
         (Limits(steps=2), [(1, "This is your last reply")]),
         (Limits(steps=1), []),
-        (Limits(steps=5, notice=None), []),
-        (Limits(steps=5, notice=0), []),
         (Limits(steps=None), []),
     ],
 )
@@ -95,7 +91,7 @@ def test_a_paused_reply_goes_back_as_it_came_until_the_limits():
     assert [message.role for message in made.messages[-3:]] == ["assistant"] * 3
     assert [sent[-1] for sent, _ in model.requests[1:]] == made.messages[-3:-1]
     model = ScriptedModel([cut("I search.", "paused")] * 9)
-    outcome, made = drive(model, limits=Limits(steps=3, notice=None))
+    outcome, made = drive(model, limits=Limits(steps=3))
     assert (outcome.stop_reason, made.meter.steps) == ("steps", 3)
 
 

@@ -55,8 +55,6 @@ def test_replies_are_counted_with_their_tokens_and_their_price():
     [
         ("steps", Limits(steps=3), Limits(steps=4)),
         ("tokens", Limits(tokens=750), Limits(tokens=751)),
-        ("input_tokens", Limits(input_tokens=700), Limits(input_tokens=701)),
-        ("output_tokens", Limits(output_tokens=50), Limits(output_tokens=51)),
         ("cost", Limits(cost_usd=0.0011), Limits(cost_usd=0.0013)),
         ("time", Limits(time_s=6.0), Limits(time_s=6.1)),
     ],
@@ -67,12 +65,12 @@ def test_a_limit_is_reached_by_the_amount_itself(reason, at, below):
 
 
 def test_of_several_limits_the_first_of_the_table_is_named_and_no_limit_is_never_reached():
-    limits = Limits(steps=1, tokens=1, input_tokens=1, output_tokens=1, cost_usd=0.0, time_s=0.0)
+    limits = Limits(steps=1, tokens=1, cost_usd=0.0, time_s=0.0)
     reasons = []
-    for name in ("steps", "tokens", "input_tokens", "output_tokens", "cost_usd", "time_s"):
+    for name in ("steps", "tokens", "cost_usd", "time_s"):
         reasons.append(used().reached(limits))
         limits = replace(limits, **{name: None})
-    assert reasons == ["steps", "tokens", "input_tokens", "output_tokens", "cost", "time"]
+    assert reasons == ["steps", "tokens", "cost", "time"]
     assert used().reached(replace(limits, tool_calls=None)) is None
     assert Meter().reached(replace(limits, steps=0)) == "steps"
 

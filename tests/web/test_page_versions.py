@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, ToolError
-from agent_env.records.manifest import WebSettings
 from agent_env.testing import page
 from agent_env.web.opened import open_frozen
 from agent_env.web.page_store import SqlitePages
@@ -56,10 +55,10 @@ def file(tmp_path):
     return file
 
 
-def frozen(file: Path, day: str, tolerance: int | None = None):
+def frozen(file: Path, day: str):
     async def use(does):
         async with AsyncExitStack() as stack:
-            options = WebOptions("frozen", pages=file, as_of=day, as_of_tolerance=tolerance)
+            options = WebOptions("frozen", pages=file, as_of=day)
             settings = settings_of(options)
             assert settings.search == "stored"
             return await does(open_frozen(settings, file, stack))
@@ -107,13 +106,9 @@ def test_a_search_whose_results_state_no_dates_is_refused_where_all_would_be_wit
         assert settings_of(WebOptions(**options, undated="count")).undated == "count"
 
 
-def test_a_page_that_was_not_yet_there_and_one_too_old_are_told(file):
+def test_a_page_that_was_not_yet_there_is_told(file):
     with pytest.raises(ToolError, match=rf"^{B} was not yet there on 2015-01-01; open another"):
         frozen(file, "2015-01-01")(lambda web: web.fetcher.fetch(B))
-    with pytest.raises(ToolError, match=r"known only 31 days before 2010-06-01, and this run takes "
-                       "30 at most"):  # fmt: skip
-        frozen(file, "2010-06-01", tolerance=30)(lambda web: web.fetcher.fetch(A))
-    frozen(file, "2010-06-01", tolerance=31)(lambda web: web.fetcher.fetch(A))
 
 
 def test_days_that_no_store_can_serve_are_refused_before_a_run(file, tmp_path):
@@ -123,6 +118,3 @@ def test_days_that_no_store_can_serve_are_refused_before_a_run(file, tmp_path):
     SqlitePages(then, as_of="2015-01-01").put_all([page(A, "x")])
     with pytest.raises(ConfigError, match="pages as of 2015-01-01 alone; say which with --as-of"):
         settings_of(WebOptions("frozen", pages=then, search="stored"))
-    with pytest.raises(ConfigError, match="--as-of-tolerance goes with --as-of"):
-        settings_of(WebOptions("frozen", pages=file, as_of_tolerance=3))
-    assert "as_of_tolerance" not in WebSettings().model_dump()

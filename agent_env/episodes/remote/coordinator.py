@@ -2,8 +2,8 @@
 
 A worker on any machine opens an episode, streams its events to the Coordinator and asks it before
 each model call; the episode does not know where it runs. Guaranteed: a worker continues only when
-its events are stored as `fsync` demands; the limits, the concurrency and the breaker are those of
-the whole run; one worker at a time has an episode, and the messages of its former workers are
+what was paid for is on the disk; the limits, the concurrency and the breaker are those of the whole
+run; one worker at a time has an episode, and the messages of its former workers are
 refused. A lost worker costs its calls in flight: their tokens stay unknown, and their reservations
 stay taken in this start.
 
@@ -135,9 +135,7 @@ class Coordinator:
     async def open(self, worker: str, key: EpisodeKey) -> EpisodeLease | LimitRefusal | None:
         """Gives the episode to this worker; None if its trace must be left alone."""
         manifest, clock = self.folder.manifest, _At()
-        opener = TraceOpener(
-            self.folder, manifest.id, clock, self.texts, manifest.fsync, self.notes.append
-        )
+        opener = TraceOpener(self.folder, manifest.id, clock, self.texts, self.notes.append)
         try:
             opened = opener.open(key)
         except StorageError as exc:
@@ -150,7 +148,7 @@ class Coordinator:
         return EpisodeLease(self._count, past.events if past is not None else ())
 
     async def write(self, lease: int, events: Sequence[SentEvent]) -> LimitRefusal | None:
-        """Appends the events; returns when they are stored as `fsync` demands."""
+        """Appends the events; returns when what was paid for is on the disk."""
         entry = self.leases.get(lease)
         if entry is None:
             return LimitRefusal("the episode was given to another worker")

@@ -267,8 +267,7 @@ class LiveReplayer:
             tape = Tape(recording, strict=self.strict, check_requests=False)
             start = recording.start
             key = EpisodeKey(sample.id, start.condition.name, start.repeat)
-            fsync = self.manifest.fsync
-            trace = TraceWriter(self.folder.trace(key), key.name, self.clock, self.texts, fsync)
+            trace = TraceWriter(self.folder.trace(key), key.name, self.clock, self.texts, sync=True)
             try:
                 await self._run(tape, sample, loop, trace)
             except (StorageError, RunStopped):

@@ -17,7 +17,6 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder, stored_as
 from agent_env.episodes.trace.fold import Recording, Step, worked_s
 from agent_env.episodes.trace.lines import (
     Clock,
-    Fsync,
     TraceError,
     TraceWriter,
     is_finished,
@@ -114,9 +113,8 @@ def _unfinished(folder: RunFolder) -> Iterable[EpisodeStarted]:
 
 
 def limits_of(manifest: Manifest) -> Limits:
-    """What an episode of the run may use. Runs from before the notice of few steps left had
-    none."""
-    return stored_as(Limits, {"notice": None} | manifest.limits, "limits")
+    """What an episode of the run may use."""
+    return stored_as(Limits, manifest.limits, "limits")
 
 
 @dataclass(slots=True)
@@ -176,7 +174,6 @@ class TraceOpener:
     """The run's identity."""
     clock: Clock
     texts: Texts | None
-    fsync: Fsync
     note: Callable[[str], None]
     """Called with a message on each defective trace."""
 
@@ -184,7 +181,7 @@ class TraceOpener:
         """The episode's trace and recording; None if it must be left alone."""
         path = self.folder.trace(key)
         if not os.path.lexists(path):
-            return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
+            return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
         try:
             return self._reopen(key)
         except TraceError as exc:
@@ -195,7 +192,7 @@ class TraceOpener:
 
     def _reopen(self, key: EpisodeKey) -> tuple[TraceWriter, Recording | None]:
         path = self.folder.trace(key)
-        writer, events = TraceWriter.reopen(path, self.clock, self.texts, self.fsync)
+        writer, events = TraceWriter.reopen(path, self.clock, self.texts, sync=True)
         problem = self.folder.misfit(path, self.run, events)
         if problem is None and events:
             past = Recording.of(events)
@@ -205,7 +202,7 @@ class TraceOpener:
         if problem is not None:
             self.note(f"set aside, the episode is run anew: {problem}")
         self.folder.set_aside(key, "broken")
-        return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
+        return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
 
     def _mend(self, key: EpisodeKey, problem: TraceError) -> tuple[TraceWriter, Recording | None]:
         """Sets the broken trace aside; continues from the events above the defect."""
@@ -213,7 +210,7 @@ class TraceOpener:
         aside = self.folder.set_aside(key, "broken")
         if not problem.sound.events:
             self.note(f"set aside, the episode is run anew: {problem}")
-            return TraceWriter(path, key.name, self.clock, self.texts, self.fsync), None
+            return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
         self.note(f"goes on from the {len(problem.sound.events)} events above: {problem}")
         replace_file(path, aside.read_bytes()[: problem.sound.size])
         return self._reopen(key)

@@ -5,8 +5,8 @@ So a line that was changed, moved, doubled, removed or taken from another trace 
 
 Guaranteed: an event goes to the operating system in one write before the episode continues, so a
 killed process loses no event; one process writes a trace at a time; a line that the disk takes
-only in part is removed. What a power loss takes depends on `fsync`: with `replies` nothing that was
-paid for and acted upon, see docs/episodes.md.
+only in part is removed. With `sync` a power loss takes nothing that was paid for and acted
+upon, see docs/episodes.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -239,7 +239,6 @@ def read_end(path: Path) -> Event | None:
 
 
 Clock = Callable[[], datetime]
-Fsync = Literal["replies", "all", "none"]
 
 RESERVE = 1024 * 1024
 """Bytes that must be free before a step, for the replies in flight."""
@@ -254,7 +253,7 @@ class TraceWriter:
         episode: str,
         clock: Clock,
         texts: Texts | None = None,
-        fsync: Fsync = "none",
+        sync: bool = False,
     ) -> None:
         try:
             check_inside(_folder_of(path), path)
@@ -262,13 +261,13 @@ class TraceWriter:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except OSError as exc:
             raise StorageError(f"cannot create the trace {path}: {exc.strerror}") from exc
-        self._begin(path, episode, clock, texts, fsync, fd)
-        self._unsynced = fsync != "none"
+        self._begin(path, episode, clock, texts, sync, fd)
+        self._unsynced = sync
         self._is_new = True
 
     @classmethod
     def reopen(
-        cls, path: Path, clock: Clock, texts: Texts | None = None, fsync: Fsync = "none"
+        cls, path: Path, clock: Clock, texts: Texts | None = None, sync: bool = False
     ) -> tuple[TraceWriter, list[Event]]:
         """A writer that continues after the last whole line, and the events so far. Removes a torn
         line; raises TraceError for any other defect."""
@@ -280,7 +279,7 @@ class TraceWriter:
         except OSError as exc:
             raise StorageError(f"cannot open the trace {path}: {exc.strerror}") from exc
         writer = cls.__new__(cls)
-        writer._begin(path, "", clock, texts, fsync, fd)
+        writer._begin(path, "", clock, texts, sync, fd)
         try:
             lines = read_lines(path, read_file(_folder_of(path), path))
             os.ftruncate(fd, lines.size)
@@ -293,13 +292,13 @@ class TraceWriter:
         return writer, events
 
     def _begin(
-        self, path: Path, episode: str, clock: Clock, texts: Texts | None, fsync: Fsync, fd: int
+        self, path: Path, episode: str, clock: Clock, texts: Texts | None, sync: bool, fd: int
     ) -> None:
         self._path = path
         self._episode = episode
         self._clock = clock
         self._texts = texts
-        self._fsync = fsync
+        self._syncs_replies = sync
         self._fd = fd
         self._seq = self._crc = self._size = 0
         self._unsynced = self._is_new = False
@@ -340,12 +339,12 @@ class TraceWriter:
         paid = isinstance(event, Judged) or (
             isinstance(event, ModelCalled) and event.reply is not None
         )
-        self._unsynced |= self._fsync == "all" or (self._fsync == "replies" and paid)
+        self._unsynced |= self._syncs_replies and paid
         if isinstance(event, EpisodeStarted):
             note_begun(_folder_of(self._path), event)
 
     async def settle(self) -> None:
-        """Returns when everything that `fsync` demands is on the disk; called before each further
+        """Returns when what was paid for is on the disk, if that is due; called before each further
         step. Waits in a thread, so that other episodes continue. Raises StorageError if the disk
         may be too full for the step."""
         disk = os.fstatvfs(self._fd)

@@ -95,13 +95,13 @@ def _tool(tool: ToolSpec) -> Json:
 
 
 def _tool_choice(parts: RequestParts) -> Json | None:
-    choice, parallel = parts.options.tool_choice, parts.parameters.parallel_tool_calls
-    if choice == "none":
-        return {"type": "none"}
-    if choice == "auto" and parallel is None:
-        return None
-    fields: Json = {} if parallel is None else {"disable_parallel_tool_use": not parallel}
-    return {"type": "any" if choice == "required" else "auto"} | fields
+    match parts.options.tool_choice:
+        case "none":
+            return {"type": "none"}
+        case "required":
+            return {"type": "any"}
+        case _:
+            return None
 
 
 def _thinking(parts: RequestParts) -> tuple[int, Json | None, str | None]:

@@ -269,7 +269,6 @@ API = Api(
     whole=_whole,
     cut=lambda events: {"candidates": [{"finishReason": "MAX_TOKENS"}]},
     reply=_reply,
-    refuses={"parallel_tool_calls": "Gemini has no switch for parallel calls; leave it out"},
     own_url="https://generativelanguage.googleapis.com/v1beta",
     url_variable="GEMINI_BASE_URL",
     key_variable="GEMINI_API_KEY",

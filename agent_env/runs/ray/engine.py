@@ -15,7 +15,6 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,7 @@ from agent_env.errors import ConfigError, RunStopped, StorageError
 from agent_env.extras import need_extra
 from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
 from agent_env.runs.run import Run
-from agent_env.runs.start import Engine, Listener
+from agent_env.runs.start import Listener
 from agent_env.wiring.components import versions
 
 if TYPE_CHECKING:
@@ -39,16 +38,6 @@ WAIT_S = 20.0
 """After so long without a worker the user is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class RayOptions:
-    """Which cluster, and how it is used."""
-
-    address: str | None = None
-    """As `ray start` tells it; None takes RAY_ADDRESS, or a cluster of this machine alone."""
-    workers: int | None = None
-    """Actors; None: one for each processor of the cluster, as far as there are episodes."""
-
-
 class _WorkerLost(Exception):
     """An actor, or its node, is gone."""
 
@@ -59,9 +48,8 @@ async def run_on_ray(
     listener: Listener,
     limits: RunLimits | None = None,
     strict: bool = True,
-    options: RayOptions = RayOptions(),
 ) -> None:
-    """As `run_episodes`, over a cluster."""
+    """As `run_episodes`, over the cluster of RAY_ADDRESS, or of this machine alone."""
     from agent_env.episodes.calls.budget import RunBudget
     from agent_env.episodes.calls.options import change_run_limits, run_limits
 
@@ -79,17 +67,9 @@ async def run_on_ray(
     listener.begin(run, manifest.planned_episodes)
     at_once = concurrency or manifest.concurrency
     with run.locked():
-        async with _cluster(options) as ray, RunBudget(run_limits(manifest)).wall_time():
-            spread = _Spread(ray, run, at_once, listener, strict, options)
+        async with _cluster() as ray, RunBudget(run_limits(manifest)).wall_time():
+            spread = _Spread(ray, run, at_once, listener, strict)
             await spread.run(samples)
-
-
-def ray_engine(
-    address: str | None, workers: int | None, reply_cache: Path | None, web: str | None
-) -> Engine:
-    """What runs episodes over a cluster; ConfigError where such a run cannot be spread."""
-    check_engine(reply_cache, web)
-    return partial(run_on_ray, options=RayOptions(address, workers))
 
 
 def check_engine(reply_cache: object, web: str | None) -> None:
@@ -114,16 +94,16 @@ def require_ray() -> Any:
 
 
 @asynccontextmanager
-async def _cluster(options: RayOptions) -> AsyncIterator[Any]:
+async def _cluster() -> AsyncIterator[Any]:
     """Ray, connected; given back unless somebody else had connected it."""
     ray = require_ray()
     ours = not ray.is_initialized()
     if ours:
         ours_to_end = signal.getsignal(signal.SIGTERM)
         try:  # not in a thread: Ray sets signals
-            ray.init(address=options.address, log_to_driver=False, logging_level="ERROR")
+            ray.init(log_to_driver=False, logging_level="ERROR")
         except (ConnectionError, ValueError, RuntimeError) as exc:
-            raise ConfigError(f"--address {options.address}: {exc}") from exc
+            raise ConfigError(f"--engine ray: {exc}") from exc
         signal.signal(signal.SIGTERM, ours_to_end)
     try:
         yield ray
@@ -141,7 +121,6 @@ class _Spread:
     concurrency: int
     listener: Listener
     strict: bool
-    options: RayOptions
     waiting: deque[EpisodeKey] = field(default_factory=deque)
     flying: int = 0
     losses: Counter[str] = field(default_factory=Counter)
@@ -196,9 +175,9 @@ class _Spread:
         return coordinator
 
     def _number_of_workers(self) -> int:
+        """One for each processor of the cluster, as far as there are episodes."""
         processors = int(self.ray.cluster_resources().get("CPU", 1))
-        wished = self.options.workers or processors
-        return max(1, min(wished, self.concurrency, len(self.waiting)))
+        return max(1, min(processors, self.concurrency, len(self.waiting)))
 
     async def _finished(self) -> None:
         async with self.changed:

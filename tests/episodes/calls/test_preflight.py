@@ -222,7 +222,7 @@ BARE_CALL = '{"name": "web_search", "arguments": {}}'
          "llama.cpp: --jinja)"),
         ((said("OK"), said(BARE_CALL, 300)), {"in_text": True}, None,
          "the call of web_search came as text (bare JSON): take --answer-format schema, where the "
-         "server holds replies to one, or --text-calls lenient for calls in fenced JSON"),
+         "server holds replies to one"),
     ],
 )  # fmt: skip
 def test_another_model_and_a_call_in_text_are_said_with_the_remedy(replies, about, problem, remark):

@@ -18,6 +18,7 @@ from agent_env.episodes.calls.retries import (
     Tries,
     final_error,
 )
+from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.errors import ModelError, RunStopped
 from agent_env.protocols import Limits
 from agent_env.testing import answer
@@ -139,6 +140,17 @@ def test_an_outage_counts_neither_as_the_same_error_nor_for_the_breaker(tmp_path
     assert {call.wait_s for call in found} == {None}
 
 
+@pytest.fixture
+def together(monkeypatch):
+    """No episode waits for the disk."""
+
+    async def settle(trace):
+        pass
+
+    monkeypatch.setattr(TraceWriter, "settle", settle)
+
+
+@pytest.mark.usefixtures("together")
 def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     server = Server([REFUSED] * 8, health=[False] * 20)
     notes = []
@@ -149,6 +161,7 @@ def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     assert notes[1:] == ["the server is back after 0 s; the run goes on"]
 
 
+@pytest.mark.usefixtures("together")
 def test_calls_that_broke_off_are_an_outage_only_where_the_server_is_down(tmp_path):
     server = Server([CUT] * 8, health=[False, False])
     episodes = run(runner(tmp_path, lambda s: server, shared(server), concurrency=8), 8)

@@ -79,12 +79,3 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, monkeypatch, capsys):
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
     assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
     assert "is no run" in capsys.readouterr().err
-
-
-def test_the_engine_s_options_belong_together(tmp_path, monkeypatch, capsys):
-    arguments = ["agent-env", "run", "time-puzzles", "--out", str(tmp_path / "r")]
-    monkeypatch.setattr(sys, "argv", [*arguments, "--address", "auto"])
-    with pytest.raises(SystemExit, match="2"):
-        main()
-    assert "go with --engine ray" in capsys.readouterr().err
-    assert not (tmp_path / "r").exists()

@@ -216,21 +216,18 @@ def test_a_cut_reply_and_a_refusal_without_words_say_why():
 
 
 @pytest.mark.parametrize(
-    ("choice", "parallel", "sent_choice"),
+    ("choice", "sent_choice"),
     [
-        ("auto", None, None),
-        ("required", None, {"type": "any"}),
-        ("none", False, {"type": "none"}),
-        ("auto", False, {"type": "auto", "disable_parallel_tool_use": True}),
-        ("required", True, {"type": "any", "disable_parallel_tool_use": False}),
+        ("auto", None),
+        ("required", {"type": "any"}),
+        ("none", {"type": "none"}),
     ],
 )
-def test_the_choice_of_tools_is_an_object(choice, parallel, sent_choice):
-    parameters = Parameters(parallel_tool_calls=parallel)
+def test_the_choice_of_tools_is_an_object(choice, sent_choice):
     options = ReplyOptions(choice)
-    _, sent = ask(Messages, HELLO, tools=[LOOKUP], parameters=parameters, options=options)
+    _, sent = ask(Messages, HELLO, tools=[LOOKUP], options=options)
     assert sent.get("tool_choice") == sent_choice
-    _, sent = ask(Messages, HELLO, parameters=parameters, options=options)
+    _, sent = ask(Messages, HELLO, options=options)
     assert "tool_choice" not in sent
 
 

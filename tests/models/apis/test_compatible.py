@@ -1,9 +1,8 @@
-import asyncio
 import json
 
 import pytest
 
-from agent_env.errors import ConfigError, ModelError
+from agent_env.errors import ConfigError
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
@@ -11,7 +10,6 @@ from tests.models.raw_server import (
     LOOKUP,
     USER,
     ChatCompletions,
-    RawServer,
     ask,
     events,
     failure,
@@ -220,12 +218,9 @@ def test_own_seeds_more_fields_and_an_answer_that_is_begun_go_out():
     )
     _, all_calls = ask(ChatCompletions, HELLO, parameters=Parameters(seed=7))
     assert (own["seed"], all_calls["seed"]) == (5, 7)
-    chosen = Parameters(extra_body={"top_k": 20}, parallel_tool_calls=False)
-    _, bare = ask(ChatCompletions, HELLO, parameters=chosen)
-    _, sent = ask(ChatCompletions, HELLO, tools=[LOOKUP], parameters=chosen)
+    _, bare = ask(ChatCompletions, HELLO, parameters=Parameters(extra_body={"top_k": 20}))
     assert bare == {"model": "m-1", "messages": [{"role": "user", "content": "Which day?"}],
                     "top_k": 20}  # fmt: skip
-    assert sent["parallel_tool_calls"] is False
     system = Message(role="system", content="Be brief.")
     chosen = Parameters(system_role="user")
     _, sent = ask(ChatCompletions, HELLO, messages=[system, USER], parameters=chosen)
@@ -322,12 +317,6 @@ def test_an_error_inside_a_choice_is_an_error():
     assert (error.status, error.retryable) == (502, True)
 
 
-UNAVAILABLE = reply(
-    {"error": {"message": "Resource unavailable", "code": "resource_unavailable"}},
-    "429 Too Many Requests",
-)
-
-
 @pytest.mark.parametrize(
     ("wished", "named", "tier"),
     [
@@ -345,25 +334,3 @@ def test_the_tier_is_the_one_that_the_reply_names(wished, named, tier):
         parameters=Parameters(service_tier=wished),
     )
     assert (got.usage.tier, sent.get("service_tier")) == (tier, wished)
-
-
-def test_a_call_that_flex_has_no_room_for_goes_at_the_default_tier_after_so_many_refusals():
-    flex = Parameters(service_tier="flex")
-
-    async def asked(fallback):
-        async with RawServer(UNAVAILABLE, UNAVAILABLE, HELLO) as server:
-            model = ChatCompletions("n", "m", server.url, None, flex, 5.0, tier_fallback=fallback)
-            kinds = []
-            for _ in range(3):
-                try:
-                    await model.generate([USER], [])
-                except ModelError as exc:
-                    kinds.append((exc.kind, exc.lacks_capacity))
-                else:
-                    break
-            await model.close()
-            return kinds, [body["service_tier"] for body in server.bodies]
-
-    refused = ("rate_limit", True)
-    assert asyncio.run(asked(2)) == ([refused], ["flex", "flex", "default"])
-    assert asyncio.run(asked(None)) == ([refused, refused], ["flex", "flex", "flex"])

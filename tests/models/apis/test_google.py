@@ -3,7 +3,6 @@ from functools import partial
 
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.models.apis import google
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
@@ -291,6 +290,4 @@ def test_hosted_tools_are_googles_and_what_the_api_has_no_switch_for_is_said():
     _, sent = ask(Gemini, reply(said(TEXT)), tools=[hosted, LOOKUP])
     assert sent["tools"] == [DECLARED, {"googleSearch": {}}]
     assert sent["toolConfig"] == {"includeServerSideToolInvocations": True}
-    with pytest.raises(ConfigError, match="has no switch for parallel calls; leave it out"):
-        ask(Gemini, reply(said(TEXT)), parameters=Parameters(parallel_tool_calls=False))
     assert json.dumps(google.API.headers(KEY)) == f'{{"x-goog-api-key": "{KEY}"}}'

@@ -127,7 +127,6 @@ def test_only_parameters_that_are_set_go_out():
         top_p=0.9,
         max_output_tokens=100,
         reasoning_effort="low",
-        parallel_tool_calls=False,
         system_role="developer",
     )
     messages = [Message(role="system", content="Be brief.")]
@@ -142,7 +141,6 @@ def test_only_parameters_that_are_set_go_out():
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "tool_choice": "required",
-        "parallel_tool_calls": False,
         "temperature": 0.0,
         "top_p": 0.9,
         "max_output_tokens": 100,

@@ -25,7 +25,6 @@ INSTEAD = {
     "max_output_tokens": "--max-tokens",
     "reasoning_effort": "--reasoning-effort",
     "model_seed": "--seed",
-    "parallel_tool_calls": "--parallel-tool-calls",
     "reply_cache": "--cache",
     "retries": "--max-retries",
     "cost_usd": "--cost-limit",
@@ -36,9 +35,8 @@ INSTEAD = {
     "conditions": "-T condition=NAME",
 }
 """What Inspect has for these options of a run."""
-OTHERS = ("task", "serve", "api_key_envs", "fsync", "tokenizer", "answer_formats")
+OTHERS = ("task", "serve", "api_key_envs", "tokenizer", "answer_formats")
 """Options of a run that are about its model or its folder."""
-PROTOCOL = ("tool_protocol", "text_calls")
 TEXTS = ("options", "where")
 """Of the form KEY=VALUE."""
 
@@ -78,7 +76,7 @@ def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:
 def _is_ours(key: Keyword) -> bool:
     part = key.option.path[0]
     if part == "parameters":
-        return key.name in PROTOCOL
+        return key.name == "tool_protocol"
     return part not in ("calls", "stop") and key.name not in (*INSTEAD, *OTHERS)
 
 

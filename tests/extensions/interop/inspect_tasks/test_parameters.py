@@ -32,7 +32,10 @@ def test_values_are_taken_as_yaml_gives_them():
     [
         ({"conut": 3}, "-T conut: there is no such parameter; did you mean count?"),
         ({"temperature": 1}, "-T temperature: Inspect has an option for it: --temperature"),
-        ({"fsync": "all"}, "-T fsync: agent-env run has this option; its tasks in Inspect do not"),
+        (
+            {"tokenizer": "x"},
+            "-T tokenizer: agent-env run has this option; its tasks in Inspect do not",
+        ),
         ({"condition": ["web", "python"]}, "-T condition=web,python: name one, as a log has one"),
         ({"count": 0}, "count=0: must be greater than or equal to 1"),
     ],
