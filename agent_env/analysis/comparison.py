@@ -32,17 +32,9 @@ from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
 
-FEW_CLUSTERS = 20
-"""With fewer event clusters a remark calls the intervals rough."""
-
-MOST_WEIGHTS = 50_000_000
-"""Of more draws than this the weights are made again instead of kept: 400 MB."""
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a study is analysed."""
-
     metric: str | None = None
     """None: the task's main one."""
     baseline: str | None = None
@@ -62,8 +54,6 @@ class Options:
 
 
 class Comparison:
-    """The figures of one study; each is computed when first asked for."""
-
     def __init__(self, study: Study, options: Options | None = None) -> None:
         self.study = study
         self.options = options or Options()
@@ -129,8 +119,7 @@ class Comparison:
         return column
 
     def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
-        """The mean over samples of what the finished episodes' provenances have; None does not
-        count."""
+        """The mean over samples of what the provenances of finished episodes have."""
         return self.mean_of(self.column_of(arm, value))
 
     def mean_of(self, column: Floats) -> Estimate:
@@ -188,7 +177,8 @@ class Comparison:
     def _resampled_means(self, values: Floats) -> Floats:
         """The means of columns, by resample; all calls share the resamples."""
         options = self.options
-        if options.resamples * self.cluster_count <= MOST_WEIGHTS:
+        # of more draws than this the weights are made again instead of kept: 400 MB
+        if options.resamples * self.cluster_count <= 50_000_000:
             return bootstrap_means(values, self.clusters, self.weights)
         chunks = weight_chunks(self.cluster_count, options.resamples, options.seed)
         return np.concatenate([bootstrap_means(values, self.clusters, chunk) for chunk in chunks])
@@ -211,8 +201,7 @@ class Comparison:
         return {name: self.estimates_of(name) for name in (*self.study.metrics, *QUANTITIES)}
 
     def estimates_of(self, quantity: str) -> list[Estimate]:
-        """One per arm. A quantity is None for an arm where any finished episode's figure is
-        unknown."""
+        """One per arm; None where any finished episode's figure is unknown."""
         if quantity not in self._estimates:
             values = self._known_columns(quantity)
             self._estimates[quantity] = (
@@ -249,7 +238,6 @@ class Comparison:
 
     @cached_property
     def plans(self) -> tuple[PlannedContrast, ...]:
-        """The contrasts to estimate."""
         arms, options = self.study.arms, self.options
         planned = readable_contrasts(options.planned, arms)
         texts = options.contrasts or (planned if options.baseline is None else ())
@@ -291,7 +279,6 @@ class Comparison:
 
     @property
     def is_single(self) -> bool:
-        """Whether no arm has two finished episodes of one sample."""
         return all(
             len({each.sample for each in arm.finished}) == len(arm.finished)
             for arm in self.study.arms
@@ -325,13 +312,12 @@ class Comparison:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks that must accompany the figures."""
         remarks = [*self.study.notes]
         n, groups = len(self._row), self.cluster_count
         if n == 1:
             remarks.append("There is one sample only: no interval and no test is due.")
         elif groups < n:
-            rough = " So few clusters make the intervals rough." if groups < FEW_CLUSTERS else ""
+            rough = " So few clusters make the intervals rough." if groups < 20 else ""
             drawn = f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n}"
             remarks.append(f"{drawn} samples.{rough}")
         sources = {s for arm in self.study.arms for o in arm.observations for s in o.usage_sources}

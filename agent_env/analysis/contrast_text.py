@@ -31,12 +31,10 @@ from agent_env.tasks.conditions import OUR_LOOP, is_twin
 
 DOSES = (*QUANTITIES, "tokens")
 """What a trend may be over; `tokens` are input and output tokens."""
-SEPARATORS = ":-−"
 
 
 def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tuple[Arm, ...]:
-    """The arms of runs that are not begun yet, one run for each model, to read contrasts against;
-    their labels are those that finished runs have."""
+    """The arms of runs that are not begun yet, labelled as finished runs are."""
     return tuple(
         Arm(
             label=condition.name if len(models) == 1 else f"{label} {condition.name}",
@@ -103,8 +101,6 @@ class _Term:
 
 
 class _Reader:
-    """Reads texts against the conditions and runs of these arms."""
-
     def __init__(self, arms: Sequence[Arm]) -> None:
         self._arms = {(arm.run, arm.condition.name): arm for arm in arms}
         self._conditions = dict.fromkeys(arm.condition.name for arm in arms)
@@ -188,8 +184,7 @@ class _Reader:
         return PlannedContrast(name, after, before, nonzero, is_interaction=True)
 
     def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
-        """None where the run has fewer than two of the conditions; those that give the answer away
-        enter only when named."""
+        """None with fewer than two conditions; those that give the answer away only where named."""
         arms = [
             arm
             for arm in self._arms.values()
@@ -250,7 +245,7 @@ class _Reader:
             return [_Term(self._condition(name), run, 1.0)]
         end = _closing(text)
         inner, rest = text[1:end], text[end + 1 :].strip()
-        is_effect = any(_splits(inner, SEPARATORS)) and inner.strip() not in self._conditions
+        is_effect = any(_splits(inner, ":-−")) and inner.strip() not in self._conditions
         terms = self._effect(inner) if is_effect else self._side(inner)
         if not rest:
             return terms

@@ -88,8 +88,6 @@ class PlannedContrast:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """One contrast, paired by sample, with its tests and its power."""
-
     planned: PlannedContrast
     difference: Estimate
     pairs: int
@@ -119,7 +117,6 @@ class Contrast:
 
     @property
     def name(self) -> str:
-        """The planned contrast's."""
         return self.planned.name
 
     @property
@@ -191,7 +188,6 @@ def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
 
 
 def difference(after: Arm, before: Arm) -> PlannedContrast:
-    """One arm minus another."""
     name = contrast_name((after, before), (1.0, -1.0))
     weights = ((after.label, 1.0), (before.label, -1.0))
     return PlannedContrast(name, after.label, before.label, weights)
@@ -243,8 +239,7 @@ def unit_of(dose: str) -> tuple[float, str]:
 
 
 def slope_parts(scores: Floats, doses: Floats) -> tuple[Floats, Floats]:
-    """Each sample's Σ d·y and Σ d² over its arms (columns), NaN for samples with fewer than two
-    arms where both are known."""
+    """Each sample's Σ d·y and Σ d² over its arms; NaN with fewer than two known arms."""
     known = ~np.isnan(scores) & ~np.isnan(doses)
     counts = known.sum(axis=1, keepdims=True)
     centred = []
@@ -275,8 +270,7 @@ def contrast_values(
     columns: Floats,
     doses: Callable[[str], Floats],
 ) -> ContrastValues:
-    """Of `columns` with the scores, samples by arms; `doses` gives such columns of a dose, in the
-    unit of its slope."""
+    """Of scores by samples and arms; `doses` gives such columns of a dose, in its unit."""
     place = {arm.label: index for index, arm in enumerate(arms)}
     tops, bottoms = (np.zeros((len(columns), len(plans))) for _ in range(2))
     for k, planned in enumerate(plans):
@@ -316,7 +310,6 @@ def measure(
     weights: Floats,
     seed: int,
 ) -> tuple[Contrast, ...]:
-    """Estimate, test and weigh each planned contrast."""
     if not plans:
         return ()
     # columns whose means are the contrasts and whose standard errors are theirs: a ratio's

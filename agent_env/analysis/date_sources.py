@@ -49,8 +49,7 @@ def date_source(
     calls: Sequence[Call],
     web_tools: Container[str],
 ) -> DateSource | None:
-    """The likeliest source, of the constraint that is violated most; None where no date that was
-    shown fits."""
+    """The likeliest source, of the constraint violated most; None where no date shown fits."""
     proofs = {proof.constraint: proof for proof in sample.proofs}
     if not errors.wrong or not proofs:
         return None

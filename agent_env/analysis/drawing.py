@@ -58,8 +58,7 @@ def wrapped(text: str, width: int = 46) -> str:
 
 
 def series_look(k: int) -> tuple[str, str, str]:
-    """Colour, marker and line of the series at place k; no two of the first 64 have both of the
-    first two."""
+    """Colour, marker and line of the series at place k; the first 64 differ."""
     marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
     return COLOURS[k % len(COLOURS)], marker, LINES[k % len(LINES)]
 

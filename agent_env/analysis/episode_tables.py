@@ -73,8 +73,7 @@ def _whole(value: float | None) -> float | None:
 
 
 def episodes(comparison: Comparison) -> pd.DataFrame:
-    """One row per episode: where it stands, its outcome, its metrics, what it used. Unknown is
-    missing (NA), never 0."""
+    """One row per episode. Unknown is missing (NA), never 0."""
     need_extra("pandas")
     import pandas as pd
 

@@ -27,21 +27,14 @@ from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.scoring.evidence import stands_in
 from agent_env.tasks.tool_registry import web_tools
 
-LOOP = 3
-"""So many identical calls are a loop."""
 TAIL = 2_000
 """Characters of a text's end that are looked at for repetition."""
-REPEATS = 10
-"""A text repeats itself where its end compresses to less than one in so many."""
-ECHO = 0.8
-"""Share of a reply that stands in the prompt."""
 
 Place = Literal[
     "stopped at a snippet", "another date of the snippets", "trusted another page",
     "newest date of the page", "another date of the page",
 ]  # fmt: skip
 """Where a wrong date was taken from."""
-TAKEN: tuple[Place, ...] = get_args(Place)
 
 FailureMode = Literal[
     "context", "tool call in text", "malformed calls", "loop", "echo of the prompt"
@@ -60,8 +53,6 @@ class Call(Record):
 
 
 class Repeated(Record):
-    """A call made more than once with the same arguments."""
-
     tool: str
     arguments: str
     times: int
@@ -72,8 +63,7 @@ class Repeated(Record):
 def failure_mode(
     episode: Episode, score: Score, calls: Sequence[Call], again: Sequence[Repeated]
 ) -> tuple[FailureMode, str] | None:
-    """What went wrong on the way to an answer that is not right, and its stage; None for nothing
-    that is known here."""
+    """What went wrong on the way to an answer that is not right, and its stage, if known."""
     if episode.stop_reason == "context":
         return "context", ""
     if (form := answer_with_call(episode)) is not None:
@@ -88,7 +78,8 @@ def failure_mode(
     if score.answer is not None:
         return None
     tail = text[-TAIL:].encode("utf-8", "replace")
-    if len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * REPEATS < len(tail):
+    # a text repeats itself where its end compresses to less than one in so many
+    if len(tail) >= TAIL / 2 and len(zlib.compress(tail)) * 10 < len(tail):
         return "loop", "the same text"
     prompts = [m.content for m in episode.messages if m.role in ("system", "user")]
     prompt_lines = {line.strip() for prompt in prompts for line in prompt.split("\n")}
@@ -96,7 +87,8 @@ def failure_mode(
     lines = [line.strip() for line in reply.split("\n")]
     total = sum(map(len, lines))
     same = sum(len(line) for line in lines if line in prompt_lines)
-    is_echo = same >= ECHO * total or any(reply in prompt for prompt in prompts)
+    # share of a reply that stands in the prompt
+    is_echo = same >= 0.8 * total or any(reply in prompt for prompt in prompts)
     return ("echo of the prompt", "") if total > 0 and is_echo else None
 
 
@@ -143,12 +135,11 @@ def calls_of(messages: Iterable[Message]) -> list[Call]:
 
 
 def repeated(calls: Sequence[Call]) -> Iterable[Repeated]:
-    """The calls that were made more than once."""
     counts = Counter((call.name, call.arguments) for call in calls)
     in_a_row = {(one.name, one.arguments) for one, two in pairwise(calls) if one == two}
     for (name, arguments), times in counts.items():
         if times > 1:
-            loop = times >= LOOP or (name, arguments) in in_a_row
+            loop = times >= 3 or (name, arguments) in in_a_row
             yield Repeated(tool=name, arguments=arguments[:500], times=times, is_loop=loop)
 
 
@@ -165,7 +156,7 @@ def is_by_fault(
         return bool(landed)
     if stage in ("miscalculated", "dates left out", "dropped a constraint"):
         return any(fault.tool not in web for fault in landed)
-    if stage in TAKEN:
+    if stage in get_args(Place):
         calls = {fault.call for fault in landed}
         texts = [each.content for each in episode.messages if each.tool_call_id in calls]
         return any(stands_in(date, text) for date in dates for text in texts)

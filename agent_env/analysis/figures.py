@@ -42,8 +42,6 @@ BARS = "bars: 95 %; none for too few samples or equal values"
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a condition is drawn."""
-
     colour: str
     marker: str
     line: str
@@ -111,7 +109,6 @@ def legend(figure: Figure, axeses: Iterable[Axes]) -> None:
 
 
 def panels(count: int, sharey: bool = False, sharex: bool = False) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels, three in a row."""
     columns = min(3, count)
     rows = -(-count // columns)
     figure = Figure(figsize=(4.2 * columns + 1.2, 3.2 * rows + 0.9), layout="constrained")
@@ -122,8 +119,7 @@ def panels(count: int, sharey: bool = False, sharex: bool = False) -> tuple[Figu
 
 
 def dodged(points: Sequence[tuple[float, float]], spans: tuple[float, float]) -> list[float]:
-    """How far to move each point to the right so that none hides another; `spans` are the lengths
-    of the axes."""
+    """How far to move each point right so that none hides another; `spans`: the axes' lengths."""
     placed: list[tuple[float, float]] = []
     shifts = []
     for x, y in points:
@@ -243,14 +239,12 @@ def all_figures(comparison: Comparison) -> dict[str, Figure]:
 
 
 def drawn(comparison: Comparison, names: Iterable[str]) -> dict[str, Figure]:
-    """The same of these names."""
     figures = ((name, MAKERS[name](comparison)) for name in names)
     return {name: figure for name, figure in figures if figure is not None}
 
 
 def by_solutions(comparison: Comparison) -> Figure | None:
-    """The main metric over the solution count, a panel per run, a line per condition; None where
-    samples have no solution count."""
+    """The main metric over the solution count; None where samples have none."""
     if len(comparison.groups.get("solutions", {})) < 2:
         return None
     by_count = comparison.by_group("solutions", comparison.metric)
@@ -287,8 +281,7 @@ def _lines(
 
 
 def clock(comparison: Comparison) -> Figure | None:
-    """Over the days of the world, the answers that follow the clock, a line for each condition, a
-    panel for each model. None without days."""
+    """Over the days of the world, the answers that follow the clock; None without days."""
     from agent_env.analysis.statistics import clock as days
 
     arms = days.arms_on_days(comparison)

@@ -43,8 +43,6 @@ class SvgFigure:
 
 @dataclass(frozen=True, slots=True)
 class FirstPage:
-    """What a reader sees first."""
-
     question: str
     setting: str
     """What was asked of whom, how often."""
@@ -55,7 +53,6 @@ class FirstPage:
 
 
 def first_page(comparison: Comparison, prefix: str = "") -> FirstPage:
-    """The first page of a comparison; `prefix` begins its ids."""
     study = comparison.study
     tools: dict[str, str] = {}
     for arm in study.arms:
@@ -128,7 +125,6 @@ def _figure(comparison: Comparison, prefix: str) -> SvgFigure | None:
 
 
 def _caveats(comparison: Comparison) -> Iterator[str]:
-    """What the data cannot show, and what is missing in them."""
     study, clusters = comparison.study, comparison.cluster_count
     shared = "" if clusters == len(study.samples) else f" ({clusters} {comparison.hooks.shared}s)"
     sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]

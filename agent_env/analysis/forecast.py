@@ -35,12 +35,7 @@ OUTPUT = 400
 """Guess: output tokens of a call."""
 TOOL_OUTPUT = 800
 """Guess: tokens of the tool outputs after a call."""
-BATCH_S = 86_400.0
-"""Providers end a batch after a day; each step of an episode is in one of its own."""
-LEAST_OUTPUT = 16
-"""Output tokens of a test call whose time tells the server's speed."""
 
-LONGEST = "max_output_tokens"
 GUESS = (
     f"Guess: {OUTPUT} output tokens a call, {TOOL_OUTPUT} of tool output after each; --like RUN "
     "takes the means of an earlier run."
@@ -116,7 +111,8 @@ def _ways(
         return sum(known) * episodes if len(known) == len(costs) else None
 
     steps, now_s = _number(manifest.limits, "steps"), amounts.expected_s
-    most_s = None if steps is None else steps * BATCH_S
+    # providers end a batch after a day; each step of an episode is in one of its own
+    most_s = None if steps is None else steps * 86_400.0
     return (
         Way(name="now", expected_cost_usd=cost(tier), expected_s=now_s, most_s=amounts.most_s),
         Way(name="cached", expected_cost_usd=cost(tier, True), expected_s=now_s),
@@ -195,8 +191,7 @@ def _earlier_mean(
 
 
 def _repeated(tokens: float, calls: float, firsts: Sequence[float | None]) -> int | None:
-    """Of an episode whose requests grow evenly: all but its last one; None where the length of the
-    first one is unknown."""
+    """Of evenly growing requests all but the last; None where the first's length is unknown."""
     known = [first for first in firsts if first is not None]
     if calls <= 1 or not known:
         return 0 if calls <= 1 else None
@@ -216,7 +211,8 @@ def _guess(manifest: Manifest, condition: Condition) -> Mean:
     growth = OUTPUT + TOOL_OUTPUT
     requests = [first[condition.name] + step * growth for step in range(steps)]
     longest, time_s = max(preflight.probes, key=_output), None
-    if longest.latency_s is not None and (produced := _output(longest)) >= LEAST_OUTPUT:
+    # output tokens of a test call whose time tells the server's speed
+    if longest.latency_s is not None and (produced := _output(longest)) >= 16:
         time_s = steps * longest.latency_s * max(1.0, OUTPUT / produced)
     return Mean(
         basis=f"guess: {steps} call{'s' if steps > 1 else ''}",
@@ -239,7 +235,10 @@ def _most_cost(manifest: Manifest, tokens: int | None) -> float | None:
     into, out = prices.input_per_million, prices.output_per_million
     if into is None or out is None:
         return most_usd
-    steps, each = _number(manifest.limits, "steps"), manifest.model_parameters.get(LONGEST)
+    steps, each = (
+        _number(manifest.limits, "steps"),
+        manifest.model_parameters.get("max_output_tokens"),
+    )
     most = [float(tokens)]
     if isinstance(each, int) and steps is not None:
         most.append(steps * each)
@@ -300,8 +299,6 @@ def _number(limits: Mapping[str, Any], name: str) -> float | None:
 
 DISAGREEMENT = 0.3
 """Guess: the share of pairs whose scores differ, where no earlier run tells."""
-FEWEST_PAIRS = 10
-"""Independent pairs of an earlier run without which its variance is not taken."""
 
 
 def detectable_differences(
@@ -344,7 +341,7 @@ def _earlier_error(
         names[chosen.run if twins else f"{chosen.run} ({short_name(chosen.model)})"] = None
         values += weight * earlier.column(chosen, earlier.metric)
     clusters = len(np.unique(earlier.clusters[~np.isnan(values)]))
-    if clusters < FEWEST_PAIRS:
+    if clusters < 10:  # independent pairs of an earlier run without which its variance is not taken
         return None, f"{clusters} pairs in {', '.join(names)} are too few"
     error = float(standard_errors(values[:, None], earlier.clusters)[0])
     if error == 0:

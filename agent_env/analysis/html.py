@@ -29,7 +29,6 @@ PORTRAIT = 104
 
 
 def page(template: str, **values: object) -> str:
-    """The template as one file, with the tables' script and style in it."""
     from markupsafe import Markup
 
     script = _source("report.js")
@@ -46,14 +45,12 @@ def page(template: str, **values: object) -> str:
 
 
 def rendered(macro: str, *values: object) -> Markup:
-    """What a macro of tables.html makes, for other pages."""
     made: Markup = getattr(_environment().get_template("tables.html").module, macro)(*values)
     return made
 
 
 def in_notebook(macro: str, *values: object) -> str | None:
-    """The same with its style, for the cell of a notebook; None without the extra `analysis`: the
-    notebook then shows the text."""
+    """The same with its style, for a notebook; None without the extra `analysis`."""
     if missing_of("jinja2"):
         return None
     made = rendered(macro, *values)
@@ -82,8 +79,6 @@ def inline_svg(figure: Figure, name: str) -> Markup:
 
 
 class Figures(dict[str, "Figure"]):
-    """Figures by name; a notebook shows all of them."""
-
     def _repr_html_(self) -> str | None:
         return in_notebook(
             "pictures", {name: inline_svg(figure, name) for name, figure in self.items()}

@@ -53,8 +53,7 @@ class Estimate:
         return self.value, self.low, self.high
 
     def of_equal_pairs(self) -> Estimate:
-        """Of a difference of paired shares: with Bonett and Price's interval where all pairs agree,
-        so that the bootstrap has none."""
+        """Of paired shares: with Bonett and Price's interval where all pairs agree."""
         value, groups = self.value, self.clusters
         if self.low is not None or value not in (-1.0, 0.0, 1.0) or groups < 2:
             return self
@@ -71,8 +70,7 @@ class Estimate:
 
     @classmethod
     def of_mean(cls, values: Grouped, share: bool = False) -> Self:
-        """The mean of a column of cluster names and values, with the interval of `mean_intervals`;
-        without a value where it is empty."""
+        """The mean of a column with the interval of `mean_intervals`; no value where empty."""
         if not values:
             return cls(None)
         low, high = mean_intervals([values], [share])[0] or (None, None)
@@ -110,8 +108,7 @@ class Estimate:
 
 
 def mean_estimates(values: Floats, clusters: Ints, draws: Floats, share: bool) -> list[Estimate]:
-    """The mean of each column; `draws` are its bootstrap means, not needed for a `share` (of 0/1
-    outcomes)."""
+    """The mean of each column; `draws`: its bootstrap means, not needed for a `share`."""
     centre, errors = means(values), standard_errors(values, clusters)
     estimates = []
     for k in range(values.shape[1]):
@@ -194,8 +191,7 @@ def wilson(share: float, n: float, level: float = LEVEL) -> Interval:
 
 
 def paired_share_interval(better: int, worse: int, pairs: int, level: float = LEVEL) -> Interval:
-    """Bonett and Price's interval (2012) for a difference of paired shares; it says something
-    where all pairs agree and the bootstrap would give a point."""
+    """Bonett and Price's interval (2012) for a difference of paired shares."""
     up, down = (better + 1) / (pairs + 2), (worse + 1) / (pairs + 2)
     half = (
         NormalDist().inv_cdf(0.5 + level / 2)
@@ -212,8 +208,6 @@ def expanded_tail(groups: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One figure."""
-
     row: str
     """What it is of: a condition, a model, a row of a paper's table."""
     quantity: str

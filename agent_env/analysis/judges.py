@@ -19,8 +19,6 @@ from agent_env.records.schema import Episode, JudgeCall, ModelFacts, Sample, Sco
 
 @dataclass(frozen=True, slots=True)
 class JudgeRates:
-    """One judge beside one metric."""
-
     judge: str
     metric: str
     answers: int
@@ -43,7 +41,6 @@ class JudgeRates:
     """None where a price or a count is unknown."""
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
         right = {"value": self.right.value, "low": self.right.low, "high": self.right.high}
         return asdict(self) | {"right": right}
 
@@ -102,7 +99,6 @@ def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:
 
 
 def judge_table(rates: Sequence[JudgeRates], title: str) -> ResultTable:
-    """A line for each judge and metric."""
     heads = ("judged", "unparsable", "failed", "not asked")
     columns = (
         Column("judge"), Column("metric"), *(Column(head, 0) for head in heads), Column("right"),

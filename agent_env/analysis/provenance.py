@@ -89,8 +89,6 @@ class WorldAnswer(Record):
 
 
 class Provenance(WorldAnswer):
-    """Where one episode's answer came from."""
-
     sample: str
     repeat: int
     verdict: Verdict
@@ -168,7 +166,6 @@ class Provenance(WorldAnswer):
 
 
 def world_of(condition: Condition) -> World:
-    """What is done to the condition's world."""
     its = condition.disturbance
     if its is None:
         return "plain"
@@ -277,8 +274,6 @@ def _in_worlds(record: Provenance, worlds: Sequence[WorldAnswer]) -> tuple[Verdi
 
 
 class TraceProvenance:
-    """What one trace says."""
-
     def __init__(
         self,
         sample: Sample,
@@ -322,7 +317,6 @@ class TraceProvenance:
         self.attack = next((each for each in self.attacks if each.exposed and each.succeeds), None)
 
     def record(self) -> Provenance:
-        """The record of a scored episode by its trace alone."""
         agreement, pages = self._agreement()
         verdict, because = self._verdict(agreement, pages)
         again, pages_shown = tuple(repeated(self.calls)), tuple(self._pages())
@@ -359,8 +353,7 @@ class TraceProvenance:
 
     @property
     def _has_answer(self) -> bool:
-        """Whether an answer was read, other than that there is none where there is one, or that it
-        does not know."""
+        """Whether an answer was read that claims something."""
         answer = self.score.answer
         is_claim = bool(answer) or (answer is not None and not self.sample.gold)
         return is_claim and not self._is_unsure
@@ -546,8 +539,7 @@ class TraceProvenance:
         return self._retrieval_stage() or misread
 
     def _retrieval_stage(self) -> str:
-        """How far the proving pages are from having been read; "" where one was, or its dates were
-        shown."""
+        """How far the proving pages are from having been read; "" where one was."""
         blamed = {ref.index for ref in self.errors.blamed}
         concerned = [each for each in self.lookups if each.constraint in blamed] or self.lookups
         urls = proving_urls(self.sample, self.errors)

@@ -82,7 +82,6 @@ def _first_steps(comparison: Comparison) -> str:
 
 
 def settings(manifests: Mapping[str, Manifest]) -> ResultTable:
-    """The settings of each run, one a row."""
     rows = []
     columns = [dict(_settings(manifest)) for manifest in manifests.values()]
     for name in dict.fromkeys(name for column in columns for name in column):
@@ -163,7 +162,6 @@ def _settings(manifest: Manifest) -> Iterator[tuple[str, Cell]]:
 
 
 def _preflight_text(preflight: Preflight) -> str:
-    """What the preflight saw."""
     parts = [f"answered by {preflight.served_model or 'unknown'}"]
     if preflight.context_tokens is not None:
         parts.append(f"context {preflight.context_tokens}")
@@ -217,8 +215,6 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """What a report says of one comparison."""
-
     title: str
     """Of the task, where there are several."""
     prefix: str
@@ -230,8 +226,7 @@ class Chapter:
 def chapter_of(
     comparison: Comparison, manifests: Mapping[str, Manifest], title: str = ""
 ) -> Chapter:
-    """The chapter of a comparison, with the sections that have something; the title tells several
-    apart."""
+    """The chapter of a comparison, with the sections that have something."""
     prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
     results: list[Block] = []
     evidence: list[Block] = []
@@ -273,7 +268,6 @@ def chapter_of(
 
 
 def report_of(chapters: Sequence[Chapter], title: str) -> str:
-    """One page with all chapters."""
     return page("report.html", title=title, chapters=chapters)
 
 
@@ -309,8 +303,7 @@ def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
 
 
 def _figures(comparison: Comparison, prefix: str) -> dict[str, list[Block]]:
-    """By the table that they follow, unless there are too many conditions for them; the forest is
-    on the first page, and whole here where that has a part of it."""
+    """By the table that they follow; of the forest the parts that the first page lacks."""
     figures: dict[str, list[Block]] = {}
     names = FIGURES if len(comparison.study.arms) <= MOST_ROWS else ()
     for name, figure in drawn(comparison, names).items():

@@ -33,8 +33,6 @@ EXIT_CODES: Mapping[Answer, int] = {"met": 0, "not met": 1, "not known yet": 3}
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One requirement, judged."""
-
     requirement: str
     answer: Answer
     subject: str
@@ -53,8 +51,7 @@ def exit_code(judged: Sequence[Judged]) -> int:
 
 
 def judge(texts: Sequence[str], comparison: Comparison) -> list[Judged]:
-    """All requirements, each for every model that it is about; ConfigError for one that cannot be
-    read, or whose subject is not there."""
+    """All requirements, for each model; ConfigError for one that cannot be read."""
     return [judged for text in texts for judged in _judge(text, comparison)]
 
 

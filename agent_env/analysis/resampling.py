@@ -19,8 +19,6 @@ Ints = npt.NDArray[np.int64]
 RESAMPLES = 10_000
 SEED = 20261121
 CHUNK = 1000
-EXACT_CLUSTERS = 13
-"""Up to so many clusters that differ, all sign patterns are gone through."""
 
 
 def cluster_sums(values: Floats, clusters: Ints) -> tuple[Floats, Floats]:
@@ -40,8 +38,7 @@ def means(values: Floats) -> Floats:
 
 
 def standard_errors(values: Floats, clusters: Ints) -> Floats:
-    """Cluster-robust standard error of each column's mean (linearised ratio, C/(C-1)); NaN where
-    fewer than two clusters have values."""
+    """Cluster-robust (linearised ratio, C/(C-1)); NaN for fewer than two clusters."""
     centred = values - means(values)
     sums, counts = cluster_sums(centred, clusters)
     filled = (counts > 0).sum(axis=0).astype(float)
@@ -95,7 +92,8 @@ def _flip_column(sums: Floats, resamples: int, seed: int) -> float | None:
     if not sums.size:
         return None
     observed, slack = abs(sums.sum()), 1e-9 * float(np.abs(sums).sum())
-    exact = sums.size <= EXACT_CLUSTERS
+    # up to so many clusters that differ, all sign patterns are gone through
+    exact = sums.size <= 13
     if exact:
         totals = np.abs(np.array(list(product((-1.0, 1.0), repeat=sums.size))) @ sums)
     else:

@@ -28,8 +28,6 @@ FORMATS: tuple[Format, ...] = ("md", "csv", "json", "latex")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A heading and how its figures are written."""
-
     name: str
     digits: int = 3
     signed: bool = False
@@ -65,7 +63,6 @@ class ResultTable:
     """What a person reads in its place where nothing in it is unexpected."""
 
     def texts(self) -> list[list[str]]:
-        """The rows as a person reads them."""
         return [
             [column.text(cell) for cell, column in zip(row, self.columns, strict=True)]
             for row in self.rows
@@ -99,8 +96,7 @@ class ResultTable:
         return replace(self.of_columns(places), notes=(*notes, *self.notes))
 
     def of_columns(self, places: Iterable[int]) -> ResultTable:
-        """The same rows with these columns only, and without the notes that explain another one, as
-        `its name: …`."""
+        """The same rows with these columns, without notes that explain another (`its name: …`)."""
         kept = tuple(places)
         names = {column.name.casefold() for column in self.columns}
         gone = names - {self.columns[i].name.casefold() for i in kept}
@@ -115,18 +111,15 @@ class ResultTable:
         return self.without_empty().markdown()
 
     def _repr_html_(self) -> str | None:
-        """For notebooks."""
         from agent_env.analysis.html import in_notebook
 
         return in_notebook("show", self.without_empty())
 
     @property
     def is_list(self) -> bool:
-        """Whether it has one column, and its rows are sentences."""
         return len(self.columns) == 1
 
     def is_text(self, place: int) -> bool:
-        """Whether a column holds words, which begin at its left."""
         return place == 0 or all(isinstance(row[place], str | None) for row in self.rows)
 
     def markdown(self) -> str:
@@ -209,8 +202,6 @@ class ResultTable:
 
 
 class Tables(list[ResultTable]):
-    """Tables below each other, for notebooks too."""
-
     def _repr_html_(self) -> str | None:
         from agent_env.analysis.html import in_notebook
 
@@ -246,7 +237,6 @@ def _is_equal(one: Cell, other: Cell) -> bool:
 
 
 def render(tables: Sequence[ResultTable], to: Format) -> str:
-    """All tables in one text."""
     if to == "json":
         return json.dumps(as_objects(tables), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
     if to == "csv":
@@ -255,7 +245,6 @@ def render(tables: Sequence[ResultTable], to: Format) -> str:
 
 
 def as_objects(tables: Sequence[ResultTable]) -> dict[str, object]:
-    """The tables by name, for JSON."""
     return {table.name: table.as_json() for table in tables}
 
 

@@ -112,8 +112,7 @@ LEVEL = 0.05
 
 
 def minimum_detectable_effect(standard_error: float, power: float = POWER) -> float:
-    """The true difference that a two-sided 5 % test finds with this power, by the normal
-    approximation: (z₀.₉₇₅ + z_power) · SE."""
+    """What a two-sided 5 % test finds with this power, normal: (z₀.₉₇₅ + z_power) · SE."""
     normal = NormalDist()
     return (normal.inv_cdf(1 - LEVEL / 2) + normal.inv_cdf(power)) * standard_error
 

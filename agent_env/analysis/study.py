@@ -35,8 +35,6 @@ QUANTITIES = (*TOKENS, "cost_usd", "steps", "tool_calls", "duration_s")
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One episode and what it scored."""
-
     sample: str
     repeat: int
     outcome: str
@@ -118,8 +116,6 @@ def observe(
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """One run as read from its folder."""
-
     name: str
     manifest: Manifest
     samples: Mapping[str, Sample]
@@ -173,8 +169,6 @@ class RunData:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of one run."""
-
     label: str
     """Unique in its study."""
     run: str
@@ -217,7 +211,6 @@ class Arm:
 
     @property
     def finished(self) -> list[Observation]:
-        """The episodes that enter the means."""
         return [each for each in self.observations if each.counts]
 
     @property
@@ -245,8 +238,6 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Arms over the same samples."""
-
     task: str
     metrics: tuple[str, ...]
     """The main one first."""
@@ -432,8 +423,7 @@ def left_out(manifest: Manifest) -> Iterator[str]:
 
 
 def _digest(sample: Sample) -> str:
-    """Of the sample without what ablations and attacks change; of an imported one, of its
-    `identity`."""
+    """Of the sample without what ablations and attacks change, or its `identity`."""
     content = getattr(sample, "identity", None)
     if content is None:
         content = sample.model_dump_json(exclude={"ablation", "attacks"})

@@ -28,8 +28,6 @@ QUANTITIES = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Means over the samples of one condition, and counts."""
-
     label: str
     condition: str
     episodes: int
@@ -62,7 +60,6 @@ class Summary:
     """Over all episodes, failed and unfinished ones too."""
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
         ends = {name: e for name, e in self.metrics.items() if e.method}
         return {
             "episodes": self.episodes,
@@ -85,7 +82,6 @@ class Summary:
 
 
 def summarise(comparison: Comparison) -> list[Summary]:
-    """One summary for each arm."""
     study = comparison.study
     tested = [m for m in study.metrics if m == study.metrics[0] or m in study.error_metrics]
     estimates = {
@@ -187,7 +183,6 @@ def _on_means(rows: Sequence[Summary], metric: str) -> Iterator[str]:
 
 
 def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
-    """What the answer formats of the conditions mean."""
     formats = {condition.answer_format for condition in conditions}
     if formats - {"free"}:
         yield (
@@ -231,8 +226,6 @@ def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class AfterCutoff:
-    """The flagged samples of a run."""
-
     knowledge_cutoff: str
     samples: tuple[str, ...]
     """Ids of those whose event is later."""
@@ -242,7 +235,6 @@ class AfterCutoff:
     """Those whose event has no date that we know, or that ask for no event."""
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
         return {
             "knowledge_cutoff": self.knowledge_cutoff,
             "count": len(self.samples),

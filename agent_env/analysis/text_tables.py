@@ -20,22 +20,14 @@ GAP = 2
 """Characters between two columns."""
 LONG, SHORT = 9, 2
 """Digits of a figure at most, and where width is short."""
-WANTED = 3
-"""Columns of a higher rank are left out before figures are made short."""
 WHOLE, NARROWEST = 28, 12
 """Characters that a text keeps while columns can be left out, and that it keeps at least."""
-MOST_LINES = 4
-"""Of a text; of a longer one the middle is left out."""
 SPOKEN_WIDTH, PROSE = 80, 100
 """Characters of a row that is read aloud, as a table has it, and of a line of notes at most."""
-SPOKEN = ", {} to {}"
-"""An interval in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """One column as it is written."""
-
     heading: str
     cells: Sequence[str]
     is_text: bool
@@ -53,14 +45,14 @@ class _Block:
 
 
 def text_table(table: ResultTable, room: int | None) -> tuple[list[str], list[str]]:
-    """The lines, at most so many characters wide, headings first; and the names of the columns that
-    are left out. None: as wide as the table is."""
+    """The lines, at most so wide, headings first; and the names of columns left out."""
     parts = list(_fewer_and_fewer(table))
+    # columns of a higher rank are left out before figures are made short
     tries = [
         (part, digits, WHOLE)
         for part in parts
         for digits in (LONG, SHORT)
-        if digits == LONG or max(column.rank for column in part.columns) <= WANTED
+        if digits == LONG or max(column.rank for column in part.columns) <= 3
     ]
     for part, digits, text_width in (*tries, (parts[-1], SHORT, NARROWEST)):
         blocks = _blocks(part, digits)
@@ -88,8 +80,7 @@ def _fewer_and_fewer(table: ResultTable) -> Iterator[ResultTable]:
 
 
 def spoken_table(table: ResultTable, wide: bool) -> tuple[list[str], list[str]]:
-    """Each row as a sentence that is read aloud, of the columns that most terminals have room for,
-    or of all; and the names of those that are left out."""
+    """Each row as a sentence that is read aloud; and the names of columns left out."""
     part = table if wide else fitted(table, SPOKEN_WIDTH)
     hidden = [column.name for column in table.columns if column not in part.columns]
     return list(_sentences(part, None)), hidden
@@ -99,7 +90,7 @@ def _sentences(table: ResultTable, room: int | None) -> Iterator[str]:
     """Each row as a line, such as `web: steps 3.9; exact_match 0.500, 0.237 to 0.763`."""
     for row in table.rows:
         texts = [
-            (column.name, column.text(cell, interval=SPOKEN))
+            (column.name, column.text(cell, interval=", {} to {}"))  # an interval in a sentence
             for column, cell in zip(table.columns, row, strict=True)
             if cell is not None
         ]
@@ -179,7 +170,7 @@ def _folded(text: str, width: int) -> list[str]:
             if lines[-1] and cell_len(lines[-1] + letter) > width:
                 lines.append("")
             lines[-1] += letter
-    return lines if len(lines) <= MOST_LINES else [*lines[:2], "…", lines[-1]]
+    return lines if len(lines) <= 4 else [*lines[:2], "…", lines[-1]]
 
 
 def named(names: Iterable[str]) -> str:

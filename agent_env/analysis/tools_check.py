@@ -28,8 +28,6 @@ MARK = " (!)"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What one episode tells."""
-
     sample: str
     first_input_tokens: int | None
     is_offered: bool
@@ -45,8 +43,6 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class ToolsCheck:
-    """What the finished episodes of one condition with tools tell."""
-
     condition: str
     first_step: str
     added_input_tokens: float | None
@@ -82,12 +78,10 @@ class ToolsCheck:
         )
 
     def as_json(self) -> dict[str, object]:
-        """The object that `--json` prints."""
         return asdict(self)
 
 
 def arrival(episode: Episode) -> Arrival:
-    """The arrival of one episode's tools."""
     return Arrival(
         sample=episode.sample,
         first_input_tokens=episode.first_input_tokens,
@@ -100,7 +94,6 @@ def arrival(episode: Episode) -> Arrival:
 
 
 def tools_checks(arms: Sequence[Arm]) -> list[tuple[str, ToolsCheck]]:
-    """One for each arm with tools, with its label."""
     return [(arm.label, _check(arm, bare_of(arm, arms))) for arm in arms if arm.condition.tools]
 
 

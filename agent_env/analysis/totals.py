@@ -37,7 +37,6 @@ class Totals:
     """Replies by service tier; empty where all are of the standard one."""
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `--json` prints."""
         return {name: value for name, value in asdict(self).items() if value != {}}
 
 

@@ -91,8 +91,7 @@ def transcript(
 def verdict_lines(
     sample: Sample | None, score: Score | None, record: Provenance | None, why_not: str | None
 ) -> Iterator[str]:
-    """What is thought of the episode: answer, parsing rule, gold, score, where the answer came
-    from; `why_not` says what is missing."""
+    """What is thought of the episode; `why_not` says what is missing."""
     if score is not None:
         answer = f"nothing ({score.outcome})"
         if score.answer is not None:
@@ -110,7 +109,6 @@ def verdict_lines(
 
 
 def record_lines(record: Provenance) -> Iterator[str]:
-    """One record for a person."""
     because = f": {record.because}" if record.because else ""
     yield f"{record.episode}: {record.verdict}{because}"
     if record.failure:
@@ -226,8 +224,7 @@ def _message(message: Message, width: int | None) -> str:
 
 
 def _call(call: ToolCall, width: int | None) -> str:
-    """The arguments as the model wrote them; texts of several lines, such as code, by themselves
-    behind their names."""
+    """The arguments as the model wrote them; long texts by themselves behind their names."""
     values = read_arguments(call.arguments) or {}
     long = {k: v for k, v in values.items() if isinstance(v, str) and "\n" in v}
     short = {k: v for k, v in values.items() if k not in long}

@@ -32,8 +32,7 @@ class Assessment:
 
 
 def assess(run: Run, events: list[Event]) -> Assessment:
-    """The score by the current scorer, and the provenance by this trace and those of the same
-    sample in the other worlds of its condition."""
+    """Score and provenance, by this trace and those of the sample's other worlds."""
     try:
         episode, task = fold(events), run.task
         if (sample := run.sample(episode.sample)) is None:

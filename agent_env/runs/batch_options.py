@@ -22,8 +22,6 @@ NO_SERVER = "http://batch.invalid/v1"
 
 @dataclass(frozen=True, slots=True)
 class BatchOptions:
-    """How the model's calls go by batch."""
-
     batch: Annotated[
         bool,
         Opt(
@@ -53,7 +51,6 @@ class BatchOptions:
 
     @property
     def is_on(self) -> bool:
-        """Whether calls go by batch."""
         return self.batch or self.batch_dir is not None
 
     def url(self, model: str, url: str | None) -> str | None:

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """Options of `compare`."""
-
     runs: Annotated[
         tuple[Path, ...],
         Opt(
@@ -106,8 +104,6 @@ class CompareOptions:
 
 @dataclass(frozen=True, slots=True)
 class TaskComparison:
-    """The comparison of one task's runs."""
-
     name: str
     """Of the task in its study; else the task."""
     paths: tuple[Path, ...]
@@ -258,8 +254,7 @@ def write(
 
 
 def comparison_json(comparison: Comparison, tables: Sequence[ResultTable]) -> dict[str, object]:
-    """The object that `--json` prints: the tables by name, each condition's totals, and the full
-    names of the models by their short ones."""
+    """What `--json` prints: the tables, each condition's totals, full names of models."""
     from agent_env.analysis.result_tables import as_objects
 
     spent = {
@@ -284,7 +279,6 @@ def _format(to: str | None, out: Path | None) -> Format:
 
 
 def figures_of(comparison: Comparison) -> dict[str, Figure]:
-    """Every figure that the study has data for, by name."""
     need_extra(*FOR_FIGURES)
     from agent_env.analysis.figures import all_figures
 
@@ -292,7 +286,6 @@ def figures_of(comparison: Comparison) -> dict[str, Figure]:
 
 
 def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
-    """Draws every figure as SVG, PNG and PDF; yields the files."""
     figures = figures_of(comparison)
     from agent_env.analysis.drawing import save
 
@@ -307,8 +300,7 @@ def write_report(
     objects: Objects = NO_OBJECTS,
     title: str | None = None,
 ) -> None:
-    """Writes the comparisons, and the runs' settings as one HTML file, a chapter for each
-    task where there are several."""
+    """Writes the comparisons as one HTML file, a chapter for each task."""
     need_extra(*FOR_REPORT)
     from agent_env.analysis.report import chapter_of, report_of
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from agent_env.records.manifest import Manifest
     from agent_env.web.page_store import SqlitePages
 
-DEFAULT_BUDGET = 8000
-DEFAULT_PAGE_BUDGET = 3000
 DEFAULT_KINDS: tuple[Kind, ...] = ("cited", "opened")
 FETCHED = "fetched.db"
 """Pages fetched after the run, apart from those of the run itself."""
@@ -37,8 +35,6 @@ FETCHED = "fetched.db"
 
 @dataclass(frozen=True, slots=True)
 class BuildOptions:
-    """Options of `web context build`."""
-
     run: Annotated[Path, Opt("A run whose model had a web.", metavar="RUN", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
     condition: Annotated[str | None, Opt("Whose pages.", shown="web, or the only one")] = None
@@ -52,8 +48,8 @@ class BuildOptions:
             read=lambda text: tuple(part.strip() for part in text.split(",")),
         ),
     ] = DEFAULT_KINDS
-    budget: Annotated[int, Opt("Tokens of one sample's pages.", min=200)] = DEFAULT_BUDGET
-    page_budget: Annotated[int, Opt("Tokens of one page.", min=50)] = DEFAULT_PAGE_BUDGET
+    budget: Annotated[int, Opt("Tokens of one sample's pages.", min=200)] = 8000
+    page_budget: Annotated[int, Opt("Tokens of one page.", min=50)] = 3000
     tokenizer: Annotated[str, Opt("Counts them: estimate, o200k_base, cl100k_base.")] = "estimate"
     repeat: Annotated[int, Opt("Which of a sample's episodes.", min=1)] = 1
     fetch: Annotated[bool, Opt("Get pages that no store holds from the live web.")] = False
@@ -68,8 +64,6 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """The result of a build."""
-
     contexts: Contexts
     dead: Mapping[str, str]
     """Why pages could not be fetched, by URL."""

@@ -52,8 +52,7 @@ class DayOptions:
     def on_days(
         self, conditions: Sequence[Condition], options: RunOptions
     ) -> tuple[Condition, ...]:
-        """Each condition on each day; one whose name has a day stays. ConfigError for what cannot
-        have a day."""
+        """Each condition on each day; ConfigError for what cannot have a day."""
         days = dict.fromkeys(self.today)
         dated = tuple(
             self._said(each)
@@ -88,8 +87,7 @@ class DayOptions:
 def on_their_days(
     sample_set: SampleSet, conditions: Sequence[Condition], task: Task, note: Callable[[str], None]
 ) -> tuple[SampleSet, dict[str, str]]:
-    """The samples as they are asked on the days of the conditions, without those that cannot be
-    asked on each, and why; ConfigError where none can."""
+    """The samples as asked on these days, and why others are left out; ConfigError: all are."""
     days = dict.fromkeys(each.today for each in conditions if each.today is not None)
     if not days:
         return sample_set, {}

@@ -27,8 +27,7 @@ class RunDisturbances(Disturbances, Protocol):
 
     @staticmethod
     def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
-        """What the options do to the worlds of the conditions; ConfigError for what no condition
-        can have."""
+        """What the options do to the conditions' worlds; ConfigError for what none can have."""
 
     @staticmethod
     def check(options: RunOptions, task: Task, conditions: Sequence[Condition], note: Note) -> None:

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Condition, Episode, Sample, Score
     from agent_env.tasks.task import Task
 
-POLICY = "policy"
-"""The default model name in the traces."""
-
 
 async def make_environment(
     options: RunOptions, note: Callable[[str], None] = silent, is_sealed: bool = False
@@ -40,7 +37,7 @@ async def make_environment(
     """Creates the folder of an environment as `agent-env run` does; `options.model` is only the
     policy's name. `is_sealed`: the samples are kept from the folder until `release`."""
     if options.model == RunOptions(options.task).model:
-        options = replace(options, model=POLICY)
+        options = replace(options, model="policy")  # the default model name in the traces
     async with AsyncExitStack() as stack:
         plan = await plan_run(options, note, stack, is_asked=False)
         return open_plan(plan, note, stack, is_sealed)
@@ -175,8 +172,7 @@ class Environment:
         return fold(read_trace(self.folder.trace(key), self.opener.texts))
 
     def pending(self, condition: Condition | None = None) -> Pending:
-        """The episodes that were asked for and are not finished, in the run's order; under one
-        condition or all."""
+        """The episodes asked for and not finished, in the run's order."""
         from agent_env.episodes.run_folder import pending
 
         conditions = self.conditions if condition is None else (condition,)

@@ -64,8 +64,7 @@ def forecast_plan(
 
 
 async def forecast_text(runs: Sequence[RunOptions]) -> str:
-    """What runs that are not begun will use one after the other, for users; tries each server by a
-    few short calls."""
+    """What runs that are not begun will use one after the other; tries each server."""
     plans = [await check_run(each, silent) for each in runs]
     forecasts = [forecast_run(each.manifest, ()) for each in plans]
     episodes = f"{sum(each.episodes for each in forecasts)} episodes of {len(runs)} runs"
@@ -76,7 +75,6 @@ async def forecast_text(runs: Sequence[RunOptions]) -> str:
 
 
 def amounts_text(amounts: Amounts) -> str:
-    """Tokens, money and time, for users."""
     tokens, most, cost, most_cost = (
         "unknown" if value is None else f"{value:,.{digits}f}"
         for value, digits in zip(amounts.spent, (0, 0, 2, 2), strict=True)

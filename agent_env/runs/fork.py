@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 
 def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, Recording]:
-    """The run of a trace, which may be named RUN/CONDITION/SAMPLE.1, and the episode; DatasetError
-    for one that cannot be gone on with."""
+    """The run of a trace, also named RUN/CONDITION/SAMPLE.1, and the episode."""
     from agent_env.episodes.run_folder import trace_file
     from agent_env.episodes.trace.fold import Recording
     from agent_env.episodes.trace.lines import read_trace
@@ -58,7 +57,6 @@ def recorded_episode(trace: Path, objects: Objects = NO_OBJECTS) -> tuple[Run, R
 async def fork(
     trace: Path, options: ForkOptions, listener: Listener, objects: Objects = NO_OBJECTS
 ) -> Run:
-    """Creates the run of the forks, runs its episodes and returns it."""
     from agent_env.episodes.contexts import copied_files
     from agent_env.episodes.rerun.fork import make_forks, read_edits, step_of
     from agent_env.episodes.runner import utc_now
@@ -146,8 +144,6 @@ async def _forked_manifest(
 
 @dataclass(frozen=True, slots=True)
 class ForkSet:
-    """A parent and its forks with their scores, the parent first."""
-
     parent: Parent
     metrics: tuple[str, ...]
     episodes: tuple[tuple[str, Episode, Score], ...]

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """Options of `generate`."""
-
     task: Annotated[str, Opt("time-puzzles, or another", metavar="TASK", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
     limit: Annotated[int, Opt("How many questions.", min=1)] = 100
@@ -81,8 +79,6 @@ class SolvedByShortcut:
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """A written set."""
-
     sample_set: SampleSet
     summary: Path
     solved: tuple[SolvedByShortcut, ...] = ()
@@ -91,7 +87,6 @@ class GenerateResult:
 
 
 async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResult:
-    """Generates and writes a set."""
     family = load_family(options.task, own_plugins())
     chosen = family.read_options(options.options, options.difficulty)
     known = ("samples",) if family.write_foreign is None else ("samples", "published")
@@ -175,7 +170,6 @@ def _write(
     solved: tuple[SolvedByShortcut, ...],
     tier: Tier | None,
 ) -> Path:
-    """The set and its summary."""
     generators = {getattr(sample, "generator", None) for sample in sample_set.samples}
     summary_fields = {
         "task": options.task,

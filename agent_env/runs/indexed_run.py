@@ -30,8 +30,6 @@ SHOWN = ("conditions", "frontier", "by-solutions", "reliability")
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Figures over all episodes of a run."""
-
     groups: list[ConditionSummary]
     """By condition, in the manifest's order."""
     stop_reasons: list[str]
@@ -40,8 +38,6 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """A comparison as a page shows it."""
-
     tables: Sequence[ResultTable]
     """The conclusions, the tools check, the conditions, the differences."""
     first: FirstPage | None
@@ -76,7 +72,6 @@ class IndexedRun(Run):
             _ = self.summary
 
     def close(self) -> None:
-        """Closes the table."""
         if self._index is not None:
             self._index.close()
             self._index = None
@@ -99,7 +94,6 @@ class IndexedRun(Run):
 
     @property
     def index(self) -> IndexPages:
-        """The current table."""
         file = self._file
         with self._opening:
             if self._index is None or _inode(file) != self._inode:
@@ -127,8 +121,7 @@ class IndexedRun(Run):
         return self._summary[1]
 
     def compared(self, runs: Sequence[IndexedRun]) -> ComparedRuns:
-        """The comparison of these runs, kept until one of them changes; ConfigError where there is
-        none."""
+        """The comparison of these runs, kept until one of them changes."""
         key = [(run.path, run.stamp) for run in runs]
         if self._compared is None or self._compared[0] != key:
             self._compared = key, self._compare([run.path for run in runs])

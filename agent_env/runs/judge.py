@@ -35,8 +35,6 @@ from agent_env.wiring.trust import own_plugins
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """Options of `judge`."""
-
     run: Annotated[
         Path, Opt("A run's folder, a study, or a folder of runs.", metavar="RUN", argument=True)
     ]
@@ -72,8 +70,6 @@ class JudgeOptions:
 
 @dataclass(frozen=True, slots=True)
 class JudgeResult:
-    """Counts of a judge's run."""
-
     metric: str
     chosen: int
     without_text: int
@@ -100,8 +96,7 @@ def judge_budget(options: JudgeOptions, note: Callable[[str], None]) -> RunBudge
 async def judge_run(
     options: JudgeOptions, note: Callable[[str], None], budget: RunBudget | None = None
 ) -> JudgeResult:
-    """Judges the run's answers; each verdict is written to its trace at once. `budget`: None for
-    one of this run alone."""
+    """Judges the answers; each verdict is written at once. `budget`: None for its own."""
     if options.model.startswith("reference"):
         raise ConfigError(f"{options.model} is a script and judges nothing; name a model")
     url = base_urls([options.model], options.base_url)[options.model]

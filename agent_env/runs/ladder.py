@@ -24,8 +24,7 @@ def rungs_of(
     samples: Sequence[Sample],
     note: Callable[[str], None],
 ) -> tuple[Condition, ...]:
-    """The conditions of a ladder that mean something for these samples; a note on the others.
-    `unworded`: names of those that change no prompt."""
+    """The conditions of a ladder that mean something for these samples; notes on the others."""
     lost = dict.fromkeys(unworded, "these questions have no dates to spell out")
     if not any(sample.evidence for sample in samples):
         without = (each.name for each in conditions if each.context or web_tools(each))
@@ -46,8 +45,7 @@ async def cited_pages(
     build: PageBuilder | None,
     note: Callable[[str], None],
 ) -> tuple[Any, ...]:
-    """The pages that the scripted reference cites for these samples on the sealed web, as the run
-    keeps them; `chosen` are the family's options."""
+    """The pages that the scripted reference cites for these samples on the sealed web."""
     from agent_env.episodes.contexts import ContextOption, make_copies
 
     if options.web_mode != "sealed" or build is None:

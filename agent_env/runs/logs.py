@@ -19,8 +19,6 @@ Note = Callable[[str], None]
 
 
 class Logs(Protocol):
-    """What reads them."""
-
     @staticmethod
     def is_log(path: Path) -> bool:
         """Whether the file, folder or NAME=FILE is another tool's."""

@@ -39,8 +39,6 @@ ListenerFor = Callable[[str], Listener]
 
 @dataclass(frozen=True, slots=True)
 class ModelRuns:
-    """The runs of one model, in their order."""
-
     name: str
     runs: Sequence[Run]
     budget: RunBudget | None = None
@@ -49,8 +47,6 @@ class ModelRuns:
 
 @dataclass(frozen=True, slots=True)
 class ManyOptions:
-    """How runs are begun and gone on with."""
-
     options: ResumeOptions = field(default_factory=ResumeOptions)
     """For runs that were begun before."""
     preflight: PreflightWish = "on"
@@ -157,7 +153,6 @@ def _prefixed(listener: Listener, name: str) -> Listener:
 async def _run_one(
     run: Run, listener: Listener, how: ManyOptions, budget: RunBudget | None
 ) -> None:
-    """Begins the run, or goes on with it."""
     engine: Engine = how.engine or run_episodes
     if budget is not None:
         engine = partial(engine, budget=budget)

@@ -87,7 +87,6 @@ class LocalObjects:
         return declaration.traits.model_copy(update={"path": entry.reference or entry.path})
 
     def condition(self, condition: Condition) -> schema.Condition:
-        """The condition as a run stores it."""
         offered: list[str] = []
         own_tools: list[ToolTraits] = []
         for tool in condition.tools:
@@ -109,8 +108,7 @@ class LocalObjects:
     def conditions(
         self, conditions: Iterable[str | Condition], tools: Iterable[ToolLike]
     ) -> list[str | schema.Condition]:
-        """Conditions of one's own as a run stores them; so those texts that name one of the tools,
-        unless all tools are texts, too."""
+        """Own conditions as a run stores them; so texts that name one of the tools."""
         every = list(tools)
         by_name = {} if all(isinstance(tool, str) for tool in every) else self._by_name(every)
         return [
@@ -144,7 +142,6 @@ def _name_of(thing: Any) -> str:
 
 
 def several(value: Any) -> list[Any]:
-    """One value, or one of several, as a list."""
     return list(value) if isinstance(value, list | tuple) else [value]
 
 

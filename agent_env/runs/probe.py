@@ -30,8 +30,6 @@ KEY = "COMPATIBLE_API_KEY"
 
 @dataclass(frozen=True, slots=True)
 class ProbeOptions:
-    """What is probed."""
-
     url: Annotated[
         str,
         Opt(

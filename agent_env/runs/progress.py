@@ -53,12 +53,10 @@ class Standing:
 
     @property
     def is_over(self) -> bool:
-        """Whether no episode is left to run."""
         return self.total is not None and self.done + self.failed >= self.total
 
     @property
     def cells(self) -> tuple[str | int | None, ...]:
-        """The row of the table."""
         tokens, cost = (None, None) if self.spent is None else spent_text(self.spent, self.limits)
         left = None if self.left_s is None else duration(self.left_s)
         left = "done" if self.is_over and self.model else left
@@ -102,10 +100,6 @@ def as_table(rows: Sequence[Standing], width: int) -> str:
     if sum(row.model != "" for row in rows) == 1:
         table = table.of_columns(range(1, len(columns)))
     return "\n".join(text_table(table.without_empty(), width)[0])
-
-
-HEADINGS = 4
-"""Lines of the terminal that are not rows of the table."""
 
 
 def scores_text(scores: Mapping[str, Estimate]) -> str | None:
@@ -182,8 +176,6 @@ def progress_shown(
 
 
 class Progress:
-    """Reports the progress of runs to the user."""
-
     def __init__(
         self,
         is_shown: bool = True,
@@ -246,21 +238,19 @@ class Progress:
         return [f"{row.head(self._rows)}{row.news()}" for row in rows]
 
     def _table(self, width: int, height: int) -> str:
-        """A row for each condition and for each run; where there are more than lines, for the runs
-        alone."""
+        """A row for each condition and run; where lines are too few, for the runs alone."""
         runs = list(self._rows)
         sums = [run.standing() for run in runs]
         total = [in_all(sums, self._limits)] if len(runs) > 1 else []
         rows = [
             row for run, of_run in zip(runs, sums, strict=True) for row in (of_run, *run.parts())
         ]
-        shown = [*(rows if len(rows) + len(total) + HEADINGS < height else sums), *total]
+        # lines of the terminal that are not rows of the table
+        shown = [*(rows if len(rows) + len(total) + 4 < height else sums), *total]
         return "\n".join([as_table(shown, width), *(runs[0].pace() if len(runs) == 1 else ())])
 
 
 class RunProgress:
-    """Counts, score and spending of one run."""
-
     def __init__(self, label: str | None, clock: Callable[[], float]) -> None:
         self._label, self._clock = label, clock
         self.is_news = False
@@ -291,7 +281,6 @@ class RunProgress:
         self._began_s = self._ended_s = self._clock()
 
     def end(self, key: EpisodeKey, ending: str) -> None:
-        """An episode ended."""
         if self._so_far is not None:
             self._so_far.add(key)
         self._now, self._ended_s = self._now + 1, self._clock()
@@ -303,11 +292,9 @@ class RunProgress:
         self._pace = tell
 
     def head(self, rows: list[RunProgress]) -> str:
-        """What lines of several runs begin with."""
         return f"{self.name}: " if len(rows) > 1 else ""
 
     def news(self) -> str:
-        """The counts as a line."""
         self.is_news = False
         seconds = self._left_s
         more = [f"about {duration(seconds)} left"] if seconds else []
@@ -325,7 +312,6 @@ class RunProgress:
         return f"{counts}; traces in {self._path}"
 
     def standing(self) -> Standing:
-        """The row of the whole run."""
         counts = self._done, self._failed, self.total
         if (so_far := self._so_far) is None:
             return Standing(self.name, ALL, *counts, left_s=self._left_s)
@@ -334,7 +320,6 @@ class RunProgress:
         )
 
     def parts(self) -> list[Standing]:
-        """The rows of the conditions."""
         scores = self._so_far.estimates if self._so_far is not None else {}
         return [
             Standing(

@@ -32,14 +32,10 @@ if TYPE_CHECKING:
 Play = Callable[..., Awaitable["ReplayResult"]]
 
 
-AGENTS_AT_ONCE = 8
-
-
 async def replay(
     run: Run, options: ReplayOptions, note: Callable[[str], None], trace: Path | None = None
 ) -> list[ReplayResult]:
-    """Replays the recorded episodes, or that of one trace; returns the results in the order of the
-    traces, `broken` for an unreadable one."""
+    """Replays the recorded episodes, or one, in the order of traces; `broken` for unreadable."""
     from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.graph.loop import AgentLoop
 
@@ -68,7 +64,7 @@ async def replay(
                 for x in _recordings(run, trace)
             ]
         # a live model waits for slots of its own
-        slots = asyncio.Semaphore(AGENTS_AT_ONCE) if has_agents else nullcontext()
+        slots = asyncio.Semaphore(8) if has_agents else nullcontext()
 
         async def played(x: tuple[Recording, Sample] | ReplayResult) -> ReplayResult:
             if isinstance(x, ReplayResult):

@@ -107,8 +107,7 @@ def _was_refused(run: Run) -> bool:
 
 
 def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None]) -> Manifest:
-    """The run's manifest with the changes of `options`; ConfigError for a folder that is not
-    trusted with its settings."""
+    """The manifest with the changes of `options`; ConfigError for a folder not trusted."""
     run.check_ours("resumed")
     manifest = run.manifest
     entries = moved_entries(manifest, options, run.objects, is_same_server=True)

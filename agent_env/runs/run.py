@@ -58,9 +58,6 @@ if TYPE_CHECKING:
     from agent_env.runs.objects import ModelLike
     from agent_env.tasks.task import FaultFinder, Task
 
-MOST_IN_NOTEBOOK = 2_000
-"""Episodes of a run whose scores a notebook shows unasked."""
-
 
 class Run(RunFolder):
     """A run folder. What it says is read from the folder as it is now, so that a run that goes on
@@ -181,8 +178,7 @@ class Run(RunFolder):
         return None
 
     def questions_again(self, dataset: Path | None) -> dict[str, bytes]:
-        """The bytes of its samples and tables, made as run.json says or read from the dataset;
-        ConfigError where they are others."""
+        """The bytes of its samples and tables, made again; ConfigError where they are others."""
         from agent_env.runs.plan import questions_again
 
         return questions_again(self, dataset)
@@ -223,8 +219,7 @@ class Run(RunFolder):
     def episode_rows(
         self, where: Sequence[str], limit: int | None = None
     ) -> tuple[list[EpisodeRow], Totals]:
-        """The episodes that satisfy all filters FIELD=A,B as rows of a table, and sums over all of
-        them; traces that did not change since the last time are not read."""
+        """The episodes that satisfy all filters FIELD=A,B as rows, and sums over all of them."""
         from agent_env.episodes.index import Index
         from agent_env.tasks.sample_files import parse_where
 
@@ -271,8 +266,7 @@ class Run(RunFolder):
     def recordings(
         self, on_broken: Callable[[str], None], names: Collection[str] | None = None
     ) -> Iterator[tuple[str, Recording]]:
-        """What was recorded of these episodes, CONDITION/SAMPLE.REPEAT each, by default of all;
-        `on_broken` is told why a trace cannot be read."""
+        """What was recorded of these episodes, or all; `on_broken` is told of the others."""
         from agent_env.episodes.results import recordings
 
         return recordings(self, on_broken, names)
@@ -284,8 +278,7 @@ class Run(RunFolder):
         return scored_episodes(self, self.task, self.samples, on_broken)
 
     def data(self, note: Callable[[str], None], name: str | None = None) -> RunData:
-        """What a study needs of its episodes; `name`: by default its folder's. `note` is told what
-        was left out."""
+        """What a study needs of its episodes; `note` is told what was left out."""
         from agent_env.analysis.study import RunData
 
         manifest, broken = self.manifest, list[str]()
@@ -350,7 +343,8 @@ class Run(RunFolder):
         """For notebooks: what it is, and its scores unless that takes long."""
         from agent_env.analysis.html import in_notebook
 
-        is_large = self.manifest.planned_episodes > MOST_IN_NOTEBOOK
+        # episodes of a run whose scores a notebook shows unasked
+        is_large = self.manifest.planned_episodes > 2_000
         try:
             tables = [] if is_large else [table.without_empty() for table in self.scores()]
             return in_notebook("titled", repr(self), tables)
@@ -504,8 +498,6 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class TraceEvents:
-    """The sound events of a trace."""
-
     events: list[Event]
     problem: str | None
     """The defect of the rest; None for a sound trace."""

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What calls cost."""
-
     tokens: int = 0
     """Input and output, as the run's limits count them."""
     cost_usd: float | None = 0.0
@@ -47,7 +45,6 @@ class RunningMean:
         self._squares = self._products = self._sizes = 0.0  # ΣS², ΣSn, Σn² over clusters
 
     def add(self, cluster: str, sample: str, value: float) -> None:
-        """Takes in one episode of a sample."""
         self._is_share = self._is_share and value in (0.0, 1.0)
         self._is_unit &= 0 <= value <= 1
         before = self._samples.of(sample)
@@ -63,8 +60,7 @@ class RunningMean:
 
     @property
     def estimate(self) -> Estimate:
-        """The mean with its 95 % CI: Wilson's for a share of at least two clusters, else the normal
-        one of at least five."""
+        """With its 95 % CI: Wilson's for a share of two clusters or more, else normal of five."""
         from agent_env.analysis.intervals import FEWEST, Estimate, share_interval
 
         n, groups = self._number, len(self._clusters)
@@ -114,12 +110,10 @@ class SoFar:
         return {name: each for name, each in scored.items() if each.value is not None}
 
     def read(self) -> list[tuple[str, str]]:
-        """Takes in every trace of the run; condition and end of each episode: its stop reason,
-        "failed", "" where it was cut off."""
+        """Takes in every trace; condition and end of each episode, "" where it was cut off."""
         return [(trace.parent.name, self._read(trace)) for trace in self._run.traces()]
 
     def add(self, key: EpisodeKey) -> None:
-        """Takes in an episode that ended now."""
         self._read(self._run.trace(key))
 
     @property
@@ -170,7 +164,6 @@ class SoFar:
 
 
 def spending(usages: Sequence[Usage], facts: ModelFacts | None) -> Spending:
-    """The sum over calls."""
     costs = [usage.cost_usd(facts) for usage in usages]
     known = [cost for cost in costs if cost is not None]
     return Spending(

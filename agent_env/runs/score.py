@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 
 def score_folder(run: Run, note: Callable[[str], None]) -> list[tuple[Episode, Score]]:
-    """Scores a run from its traces alone; `note` reports unreadable traces, and a scores.jsonl that
-    cannot be written."""
+    """Scores a run from its traces alone and keeps it; `note` reports what cannot be."""
     from agent_env.episodes.results import keep_version, score_run, version_of
 
     scored = score_run(run, run.task, lambda reason: note(f"left out: {reason}"))
@@ -75,7 +74,6 @@ class RunScores:
 
     @property
     def title(self) -> str:
-        """Task, model and folder."""
         manifest = self.manifest
         level = "" if manifest.tier is None else f" ({manifest.tier.name})"
         return f"{manifest.task}{level} · {short_name(manifest.model)} · {self.folder.path}"
@@ -91,7 +89,6 @@ class RunScores:
         return replace(told, notes=rest if more > 0 else ())
 
     def tables(self) -> list[ResultTable]:
-        """The summary and the other tables of `show`."""
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.study import left_out
         from agent_env.analysis.summary import summary_table
@@ -114,7 +111,6 @@ class RunScores:
         return tables_of(self.comparison, shown)
 
     def as_json(self, with_changes: bool) -> dict[str, object]:
-        """The object that `--json` prints."""
         from agent_env.analysis.result_tables import as_objects
         from agent_env.analysis.summary import summarise
         from agent_env.analysis.tools_check import tools_checks
@@ -149,8 +145,7 @@ class RunScores:
         return fields | {"rescored": self.rescored.as_json()} if with_changes else fields
 
     def remarks(self) -> Iterator[str]:
-        """Notes beside the tables: the three most frequent reasons of failed episodes and scorers,
-        another served model, samples after the model's knowledge cutoff."""
+        """Notes beside the tables: reasons of failures, another model, samples after the cutoff."""
         from agent_env.analysis.study import metric_failures
 
         observations = [o for arm in self.comparison.study.arms for o in arm.observations]
@@ -204,8 +199,7 @@ def digest_of(manifest: Manifest, episodes: Iterable[Episode]) -> str:
 def read_scores(
     run: Run, prices: Path | None, note: Callable[[str], None], keep: bool = True
 ) -> RunScores:
-    """Scores a run from its traces alone; `prices` replace its own. Writes the scores into its
-    folder, where they are to be kept."""
+    """Scores a run from its traces alone, at its prices or these; writes them to be kept."""
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.judges import judge_rates
     from agent_env.analysis.study import RunData, Study
@@ -233,8 +227,7 @@ def read_scores(
 
 
 def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS) -> Iterator[str]:
-    """An episode readably, in parts: how it was asked, what was said, its score and diagnosis; long
-    texts cut unless `full`."""
+    """An episode readably, in parts; long texts cut unless `full`."""
     from agent_env.analysis.transcript import transcript, verdict_lines
     from agent_env.episodes.trace.lines import read_trace
 
@@ -251,8 +244,7 @@ def episode_text(trace: Path, full: bool = False, objects: Objects = NO_OBJECTS)
 def _context_of(
     trace: Path, events: list[Event], objects: Objects
 ) -> tuple[Manifest | None, Sample | None, Assessment]:
-    """The manifest, sample and assessment of a trace in a run's folder; the assessment names what
-    is missing."""
+    """The manifest, sample and assessment of a trace; the last names what is missing."""
     from agent_env.runs.assessment import Assessment
     from agent_env.runs.run import Run
     from agent_env.tasks.conditions import sample_under
@@ -283,8 +275,7 @@ def never_began(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, i
 
 
 def tries(folder: RunFolder, manifest: Manifest) -> dict[str, tuple[int, int]]:
-    """The most episodes of one sample and how many the run asks, by condition with more than that:
-    agents that are served episodes may begin more."""
+    """The most episodes of one sample, and what the run asks, where agents began more."""
     begun = Counter((trace.parent.name, trace.stem.rpartition(".")[0]) for trace in folder.traces())
     most: dict[str, tuple[int, int]] = {}
     for (condition, _), number in begun.items():

@@ -30,8 +30,6 @@ _TEXTS = Path(__file__).parent / "skeletons"
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """A package that was written."""
-
     folder: Path
     files: tuple[Path, ...]
     command: str
@@ -39,8 +37,7 @@ class Skeleton:
 
 
 def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
-    """Writes the package into `out`, by default a new folder NAME here; ConfigError for a name that
-    cannot be used and a folder that holds something."""
+    """Writes the package, by default into a new folder NAME; ConfigError where it cannot be."""
     if kind not in KINDS:
         raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}")
     package = _package(name)
@@ -75,7 +72,6 @@ def _text(name: str) -> str:
 
 
 def _write(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
-    """Writes the files into a new folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder} is there and not empty; name another folder by --out")
     files = {folder / file: text for file, text in texts.items()}

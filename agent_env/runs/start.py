@@ -45,16 +45,10 @@ if TYPE_CHECKING:
 PROMPTS = 50
 """At most so many samples' prompts are measured for each condition."""
 FIRST_POLL_S = 1.0
-LONGEST_POLL_S = 60.0
-"""Between two looks at batches that have not ended."""
-NOTED_AT = (1, 6)
-"""Looks after which it is said where the batches stand; then after each thirtieth."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Callbacks on a run's progress."""
-
     note: Callable[[str], None]
     """Called with a line for the user."""
     begin: Callable[[Run, int], None]
@@ -86,8 +80,7 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
 
 
 async def reference_pages(options: RunOptions, sample_set: SampleSet) -> Path:
-    """The context file, beside the run's folder, of the pages that the run of these options, the
-    scripted reference's, cites for these samples."""
+    """The context file of the pages that the scripted reference cites for these samples."""
     from agent_env.runs.context import BuildOptions, build
 
     assert options.out is not None
@@ -415,9 +408,9 @@ async def _run_waves(
                 standing = await waves.collect()
                 if len(waves.open) < before:
                     break
-                if standing and (poll in NOTED_AT or poll % 30 == 0):
+                if standing and (poll in (1, 6) or poll % 30 == 0):
                     listener.note("; ".join(standing))
-                await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, LONGEST_POLL_S))
+                await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, 60.0))
             continue
         number_open, standing = len(waves.open), await waves.collect()
         if len(waves.open) == number_open:

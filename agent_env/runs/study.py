@@ -74,8 +74,7 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent)
 def runs_below(
     path: Path, note: Callable[[str], None] = silent, levels: int = LEVELS
 ) -> Iterator[Path]:
-    """The folder itself where it is a run, else the runs at most so many levels below it; what lies
-    within a run belongs to it."""
+    """The folder itself where it is a run, else the runs so many levels below it."""
     file = path / "run.json"
     if file.exists() or file.is_symlink():
         if levels == LEVELS or is_safe(path, file):  # a path that was named says itself what it is

@@ -24,12 +24,10 @@ class VisibleStream:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write it and give back its length."""
         self.stream.write(visible(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write each."""
         for line in lines:
             self.write(line)
 
@@ -47,7 +45,6 @@ def _guarded(stream: TextIO) -> TextIO:
 
 
 def raw(stream: TextIO) -> TextIO:
-    """The stream itself, for what holds no foreign text."""
     return stream.stream if isinstance(stream, VisibleStream) else stream
 
 
@@ -56,7 +53,6 @@ PLAIN = "AGENT_ENV_PLAIN"
 
 
 def is_plain() -> bool:
-    """Whether plain text is asked for."""
     return bool(os.environ.get(PLAIN))
 
 

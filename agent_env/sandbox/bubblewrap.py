@@ -79,7 +79,6 @@ def bubblewrap(
 
 
 def worker_command(layout: SandboxFiles, limits: SandboxLimits) -> list[str]:
-    """What runs inside."""
     return layout.command("inside", WORK, json.dumps({**asdict(limits), "numbers": numbers_here()}))
 
 

@@ -62,7 +62,6 @@ def read_statement(read: Prompt) -> str | None:
 
 
 async def run_and_write(session: Sandbox, code: str, write: Write, timeout_s: float) -> None:
-    """One call and all that it shows."""
     result = await session.run(code, timeout_s)
     for text in (result.stdout, result.stderr, result.value, result.error):
         if text:

@@ -195,7 +195,6 @@ def sweep(parent: Path) -> None:
 
 
 def remove_tree(top: Path) -> None:
-    """A folder of groups, and the groups in it."""
     for folder in sorted(top.glob("s*")):
         remove_group(folder)
     remove_group(top)

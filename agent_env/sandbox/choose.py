@@ -60,8 +60,6 @@ ADVICE = {
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """How one backend fared here."""
-
     name: str
     ok: bool
     reason: str

@@ -74,7 +74,6 @@ def entries(name: str, rule: Rule) -> Iterator[dict[str, Any]]:
 
 
 def entry(name: str, case: Case) -> dict[str, Any]:
-    """One case of a rule."""
     answer, tests = case
     rule: dict[str, Any] = {"names": [name], "action": "SCMP_ACT_ALLOW"}
     if answer is not None:

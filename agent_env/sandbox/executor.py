@@ -35,7 +35,6 @@ class CappedStream:
 
     @property
     def is_cut(self) -> bool:
-        """Whether something fell out."""
         return self._size > 2 * self._half
 
     def text(self) -> str:
@@ -62,8 +61,6 @@ def line_cap(output_bytes: int) -> int:
 
 
 class Executor:
-    """The process that runs the code, seen from the supervisor."""
-
     def __init__(self, wire: int, output_bytes: int, numbers: int | None) -> None:
         self._wire = wire
         self._limit = output_bytes

@@ -34,9 +34,7 @@ PRELOADED = (
 
 
 def main() -> None:
-    """As a program: control descriptor, descriptor of /proc, number of uids, work directory,
-    bounds, packages.
-    """
+    """As a program: control and /proc descriptors, uids, work directory, bounds, packages."""
     control, proc, uids, work, bounds, *packages = sys.argv[1:]
     forbid_cores()
     for name in (*PRELOADED, *packages):

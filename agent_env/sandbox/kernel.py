@@ -36,7 +36,6 @@ def check(result: int, call: str) -> int:
 
 
 def libc() -> ctypes.CDLL:
-    """The C library of this process."""
     return ctypes.CDLL(None, use_errno=True)
 
 
@@ -68,7 +67,6 @@ def write(path: str, text: str, folder: int) -> None:
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """mount(2)."""
     texts = [text.encode() or None for text in (source, target, kind)]
     status = libc().mount(*texts, ctypes.c_ulong(flags), options.encode() or None)
     check(status, f"mount {kind or 'bind'} {source} on {target}")

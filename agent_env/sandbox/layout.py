@@ -153,7 +153,6 @@ async def ask_interpreter(
 
 
 def guest_file(name: str) -> Bind:
-    """One of our own files that runs inside."""
     return Bind(str(Path(__file__).with_name(f"{name}.py")), f"{GUEST}/agent_env/sandbox/{name}.py")
 
 
@@ -163,5 +162,4 @@ def outermost(folders: list[str]) -> list[str]:
 
 
 def is_below(path: str, folders: list[str]) -> bool:
-    """Whether a path is one of the folders or lies in one."""
     return any(path == folder or path.startswith(folder + "/") for folder in folders)

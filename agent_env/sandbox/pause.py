@@ -47,7 +47,6 @@ class SessionPause:
         self._finder = ProcessFinder(executor, numbers)
 
     def wake(self) -> None:
-        """A call begins."""
         self._finder.begin()
         os.kill(self._executor, signal.SIGCONT)
 

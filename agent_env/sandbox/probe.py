@@ -135,8 +135,6 @@ RIGHTS = ("Uid:", "Gid:", "Groups:", "CapEff:", "CapBnd:", "NoNewPrivs:", "Secco
 
 
 class ProbeRecord(Record):
-    """A backend held."""
-
     key: str
     """Digest of all that the probe depends on."""
     at: str
@@ -149,8 +147,7 @@ class ProbeRecords:
     folder: Path
 
     def held_at(self, backend: str, limits: SandboxLimits) -> str | None:
-        """When the backend was last seen to hold under the same circumstances; None where that is
-        not known."""
+        """When the backend last held under the same circumstances; None where that is not known."""
         data = read_own_file(self.folder / f"{backend}.json")
         key = _key(backend, limits)
         if data is None or key is None:

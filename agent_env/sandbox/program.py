@@ -25,8 +25,7 @@ MOST_ANSWER = 1 << 20
 
 
 def main() -> None:
-    """As a program: descriptors of /proc and of the plan as JSON, which no list of processes shows,
-    then the command. Ends as the command does."""
+    """As a program: descriptors of /proc and of the plan, then the command."""
     proc, plan_file, *command = sys.argv[1:]
     with open(int(plan_file)) as file:
         plan = json.load(file)

@@ -101,14 +101,11 @@ async def confine(
 
 @dataclass(slots=True)
 class Process:
-    """A running program; `end` must be called."""
-
     inner: asyncio.subprocess.Process
     _line: int
     """Our end of the pipe that its keeper watches."""
 
     async def end(self, patience_s: float) -> None:
-        """Closes its input, waits, then ends its process group."""
         if self.inner.stdin is not None:
             self.inner.stdin.close()
         with contextlib.suppress(TimeoutError):
@@ -152,8 +149,6 @@ async def start(
 
 @dataclass(frozen=True, slots=True)
 class AgentEnding:
-    """How an agent's process ended."""
-
     code: int | None
     """Negative for a signal; None where all of it was killed."""
     answer: str | None

@@ -28,8 +28,7 @@ LOAD, EQUAL, ABOVE, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x25, 0x35, 0x54, 0x06
 
 
 def install(code: bytes | None = None) -> None:
-    """Put the filter, or another one beside those there are, on this process and all that it will
-    start; needs no-new-privileges."""
+    """Put the filter, or another beside those there are, on this process and its children."""
     code = program(kernel.is_aarch64()) if code is None else code
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
@@ -99,7 +98,6 @@ def argument(place: int) -> int:
 
 
 def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One instruction."""
     return struct.pack("HBBI", code, if_true, if_false, value)
 
 

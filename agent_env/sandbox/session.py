@@ -38,8 +38,6 @@ def no_clock(name: str) -> SandboxError:
 
 
 class Line(Protocol):
-    """An open way to one worker."""
-
     async def send(self, data: bytes) -> None:
         """Send all of it."""
 
@@ -51,8 +49,6 @@ class Line(Protocol):
 
 
 class WorkerReply(BaseModel):
-    """What a reply line must be."""
-
     model_config = ConfigDict(extra="forbid")
 
     id: int
@@ -176,8 +172,6 @@ def fit(text: str, limit: int) -> str:
 
 @dataclass(slots=True)
 class StreamLine:
-    """A line over a pair of asyncio streams."""
-
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     finish: Callable[[], Awaitable[str | None]]

@@ -92,7 +92,6 @@ def show(source: str, target: str) -> None:
 
 
 def touch(path: str) -> None:
-    """An empty file to bind on."""
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     os.close(os.open(path, os.O_CREAT | os.O_RDONLY | os.O_CLOEXEC, 0o644))
 

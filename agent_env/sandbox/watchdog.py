@@ -42,7 +42,6 @@ class Watchdog:
         self._watched.pop(handle, None)
 
     async def close(self) -> None:
-        """Stop looking."""
         if self._task is not None:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):

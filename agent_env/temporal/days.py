@@ -28,8 +28,6 @@ def iso_day(text: str) -> date | None:
 
 @dataclass(frozen=True, slots=True)
 class DayRange:
-    """All days from `first` to `last`, both included."""
-
     first: date
     last: date
 
@@ -45,15 +43,12 @@ class DayRange:
 
     @property
     def everything(self) -> DaySet:
-        """The set of all days of the range."""
         return (1 << len(self)) - 1
 
     def index(self, day: date) -> int:
-        """Which bit stands for the day."""
         return day.toordinal() - self.first.toordinal()
 
     def day(self, index: int) -> date:
-        """Which day the bit stands for."""
         return self.first + timedelta(days=index)
 
     def span(self, first: date, last: date) -> DaySet:
@@ -75,7 +70,6 @@ class DayRange:
         return _packed(flags)
 
     def year(self, year: int) -> DaySet:
-        """The days of a year."""
         return self.span(date(year, 1, 1), date(year, 12, 31))
 
     def those(self, days: Iterable[date]) -> DaySet:

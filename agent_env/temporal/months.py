@@ -80,8 +80,7 @@ def write_month(value: Month, style: Style = "short") -> str:
 
 
 def add_months(day: date, months: int) -> date:
-    """So many months later, or earlier: 31 January and a month give the last day of February.
-    OverflowError outside the years 1 to 9999."""
+    """So many months later, or earlier; a day past the month's end is its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if not date.min.year <= year <= date.max.year:
         raise OverflowError(f"{day} and {months} months is no day of the years 1 to 9999")

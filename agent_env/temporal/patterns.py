@@ -130,7 +130,6 @@ class Patterns:
 
 
 def union(sets: Iterable[DaySet]) -> DaySet:
-    """All days that are in any of the sets."""
     result = 0
     for days in sets:
         result |= days

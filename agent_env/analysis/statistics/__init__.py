@@ -24,8 +24,6 @@ LAYOUTS = "The paper's layouts"
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
-    """One statistic and its table."""
-
     name: str
     """Of the table: `--table NAME`, the key in JSON, the file in CSV."""
     table: Callable[[Comparison], ResultTable] | None = None
@@ -46,7 +44,6 @@ class Statistic:
         return replace(self, table=table)
 
     def __call__(self, comparison: Comparison) -> ResultTable:
-        """Its table of a study."""
         assert self.table is not None
         return self.table(comparison)
 
@@ -61,8 +58,7 @@ STATISTICS = Registry(
 
 
 def statistics_of(comparison: Comparison) -> list[Statistic]:
-    """Every statistic, also of the family and of packages, in the order in which they are read;
-    ConfigError where the table of one would stand in the place of another's."""
+    """Every statistic, in reading order; ConfigError where two have one name."""
     modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
     values = (value for module in modules for value in vars(module).values())
     statistics = [value for value in values if isinstance(value, Statistic)]
@@ -91,5 +87,4 @@ def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Stati
 
 
 def tables_of(comparison: Comparison, statistics: Iterable[Statistic]) -> list[ResultTable]:
-    """Their tables, those that have rows."""
     return [table for each in statistics if (table := each(comparison)).rows]

@@ -10,8 +10,6 @@ from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
 from agent_env.analysis.totals import sum_known
 
-LOW = 0.5
-"""A share of what could be, below which the reason is named."""
 LEAST_CACHED = 1_024
 """Tokens from which on most providers cache a prefix."""
 
@@ -47,7 +45,7 @@ def _sum(arm: Arm, name: str) -> float | None:
 
 
 def _reasons(arm: Arm, share: float, could: float | None, sent: float) -> Iterator[str]:
-    if could is None or share >= LOW * could:
+    if could is None or share >= 0.5 * could:
         return
     steps = _sum(arm, "steps")
     mean = sent / steps if steps else 0.0

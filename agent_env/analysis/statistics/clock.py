@@ -54,12 +54,10 @@ def clock(comparison: Comparison) -> ResultTable:
 
 
 def arms_on_days(comparison: Comparison) -> list[Arm]:
-    """The arms of conditions with a day."""
     return [arm for arm in comparison.study.arms if arm.condition.today is not None]
 
 
 def follows(comparison: Comparison, arm: Arm) -> Estimate:
-    """The share of answers that are right on the condition's day."""
     return comparison.mean_of(comparison.column(arm, FOLLOWS))
 
 

@@ -121,8 +121,6 @@ def _count(
 
 
 class _Rule:
-    """Words one contrast."""
-
     def __init__(self, comparison: Comparison, contrast: Contrast) -> None:
         self._comparison, self._contrast = comparison, contrast
         self._planned = contrast.planned
@@ -134,7 +132,6 @@ class _Rule:
             self._metric += " (an error)"
 
     def sentence(self) -> str:
-        """The whole sentence."""
         mark = "Exploratory: " if self._planned.is_exploratory else ""
         unused = "".join(f"; {text}" for text in unused_tools(self._arms))
         return f"{mark}{self._statement()}{unused}."

@@ -23,8 +23,6 @@ PRICES = {
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """What one condition gains over another for what it uses more."""
-
     after: str
     before: str
     gain: float | None
@@ -88,7 +86,6 @@ def _delta(
 
 @Statistic("tools", order=110).of
 def tools(comparison: Comparison) -> ResultTable:
-    """What a condition gains for what it uses more."""
     gains = gains_of(comparison)
     rows = []
     for each in gains:

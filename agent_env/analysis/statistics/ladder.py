@@ -22,8 +22,6 @@ from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
 
-CHAIN = ("web", "cited", "facts", "explicit", "1")
-"""From the condition that gives the least; 1 is the full score."""
 STEPS = {
     ("web", "cited"): "finding and opening the page",
     ("cited", "facts"): "reading the page",
@@ -73,11 +71,11 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
 def _of_run(
     comparison: Comparison, by_name: Mapping[str, Arm]
 ) -> Iterator[tuple[PlannedContrast, Floats]]:
-    """Each step whose two conditions the run has, with its loss by sample: NaN where a condition of
-    the chain has none."""
+    """Each step whose two conditions the run has, with its loss by sample."""
     columns = {name: comparison.column(arm, comparison.metric) for name, arm in by_name.items()}
     columns["1"] = np.ones(len(comparison.study.samples))
-    chain = [name for name in CHAIN if name in columns]
+    # from the condition that gives the least; 1 is the full score
+    chain = [name for name in ("web", "cited", "facts", "explicit", "1") if name in columns]
     if not any(pair in STEPS for pair in pairwise(chain[:-1])):
         return
     lacking = np.isnan(np.column_stack([columns[name] for name in chain])).any(axis=1)
@@ -119,7 +117,6 @@ def ladder_sentences(comparison: Comparison) -> Iterator[str]:
 
 @Statistic("ladder", order=25, section="Results", is_main=True, in_score=True).of
 def ladder(comparison: Comparison) -> ResultTable:
-    """The points lost at each step."""
     by_model = losses(comparison)
     rows = tuple(
         (model, c.name, f"{c.planned.after} − {c.planned.before}", c.difference.cell, c.p_holm,

@@ -18,8 +18,6 @@ from agent_env.analysis.statistics import Statistic
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """The noise floor of one arm."""
-
     label: str
     flips: Estimate
     """Chance that two episodes of the same sample score differently; None without repeats."""
@@ -28,7 +26,6 @@ class Noise:
 
 
 def noise_of(comparison: Comparison) -> list[Noise]:
-    """The noise floor of every arm, of the main metric, 0/1 or not."""
     noises = []
     for arm in comparison.study.arms:
         scores = comparison.scores(arm)
@@ -81,7 +78,6 @@ def noise_notes(comparison: Comparison) -> Iterator[str]:
     without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
 ).of  # fmt: skip
 def noise(comparison: Comparison) -> ResultTable:
-    """Flips between repeats; no rows without repeats."""
     floors = [each for each in noise_of(comparison) if each.flips.value is not None]
     rows = tuple((each.label, each.flips.cell, each.floor) for each in floors)
     columns = (Column("condition"), Column("flip rate"), Column("noise floor"))

@@ -30,7 +30,6 @@ def _present(records: Iterable[Provenance]) -> list[str]:
 
 @Statistic("answers", order=70, section=WHY).of
 def answers(comparison: Comparison) -> ResultTable:
-    """Episodes by condition and verdict."""
     records = records_of(comparison)
     verdicts = _present(each for own in records.values() for each in own)
     rows: list[tuple[Cell, ...]] = []
@@ -49,7 +48,6 @@ def answers(comparison: Comparison) -> ResultTable:
 
 @Statistic("failures", order=71, section=WHY).of
 def failures(comparison: Comparison) -> ResultTable:
-    """What failed first where the answer is not right."""
     rows = tuple(
         (label, *key, number)
         for label, own in records_of(comparison).items()
@@ -62,7 +60,6 @@ def failures(comparison: Comparison) -> ResultTable:
 
 @Statistic("violated", order=72, section=WHY).of
 def violated(comparison: Comparison) -> ResultTable:
-    """How many episodes gave a date that violates a constraint of each type."""
     title = "Episodes with a date that violates a constraint"
     return _by_condition(
         comparison, "violated", title, "constraint",
@@ -143,7 +140,6 @@ def tool_use(comparison: Comparison) -> ResultTable:
 
 @Statistic("loops", order=76, section=WHY).of
 def loops(comparison: Comparison) -> ResultTable:
-    """Identical calls."""
     rows = tuple(
         (label, sum(bool(each.repeated) for each in own),
          sum(again.times - 1 for each in own for again in each.repeated),

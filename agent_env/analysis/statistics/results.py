@@ -18,7 +18,6 @@ from agent_env.analysis.tools_check import tools_check_table, tools_checks
 
 @Statistic("conditions", order=10, section="Results", is_main=True).of
 def conditions(comparison: Comparison) -> ResultTable:
-    """Each arm's episodes and metrics, the main one also with failures as 0."""
     metrics, study = comparison.study.metrics, comparison.study
     rows = []
     unscored = any(arm.outcomes["scorer_failed"] for arm in study.arms)
@@ -127,7 +126,6 @@ def _on_columns(
 
 @Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
 def tools_check(comparison: Comparison) -> ResultTable:
-    """Whether the tools of each arm arrived; no rows where none has any."""
     return tools_check_table(tools_checks(comparison.study.arms))
 
 
@@ -138,7 +136,6 @@ RANKS = {"tool_calls": 2, "duration_s": 1, **dict.fromkeys(RARE, 3)}
 
 @Statistic("use", order=40, section="Results").of
 def use(comparison: Comparison) -> ResultTable:
-    """Tokens, cost, steps, calls, time of an episode: means over samples."""
     present = [
         name
         for name in QUANTITIES
@@ -163,7 +160,6 @@ def use(comparison: Comparison) -> ResultTable:
 
 @Statistic("outcomes", order=50, section="Results").of
 def outcomes(comparison: Comparison) -> ResultTable:
-    """How answers miss: dates missing, dates too many, both."""
     rows = []
     for arm in comparison.study.arms:
         readable = [o for o in arm.observations if o.absent is not None and o.extra is not None]

@@ -13,8 +13,7 @@ from agent_env.tasks.shortcuts import Shortcut
 
 @Statistic("shortcuts", order=12, section="Results", is_main=True, in_score=True).of
 def shortcuts(comparison: Comparison) -> ResultTable:
-    """Each condition and each shortcut by the main metric, with the difference from the best
-    shortcut that sees no gold."""
+    """Each condition and shortcut by the main metric, with the difference from the best."""
     arms, baselines = comparison.study.arms, comparison.shortcut_arms
     rows = []
     best = best_shortcut(comparison)
@@ -42,8 +41,7 @@ def shortcuts(comparison: Comparison) -> ResultTable:
 
 
 def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
-    """That every condition whose world is neither disturbed nor on a day scored above the best
-    shortcut; "" where one did not, or there is none."""
+    """That every plain condition scored above the best shortcut; "" where one did not."""
     best, values = float(np.nanmean(scores)), comparison.values_of(comparison.metric)
     sign = -1 if comparison.is_error else 1
     arms = comparison.study.arms

@@ -11,8 +11,7 @@ _EXAMPLE = Path(__file__).with_name("example.toml")
 
 
 def write_study(folder: Path, text: str | None = None) -> Path:
-    """Writes study.toml, by default the example, into the folder; ConfigError where a study is
-    there."""
+    """Writes study.toml, by default the example; ConfigError where a study is there."""
     file = folder / FILE
     if file.exists():
         raise ConfigError(f"{file} is there already; name another folder, or edit it")

@@ -42,8 +42,6 @@ CHANGEABLE = frozenset(
 
 
 class StudyChange(Stored):
-    """An accepted change of study.toml after the start."""
-
     at: str
     """ISO 8601, UTC."""
     digest: str
@@ -71,8 +69,6 @@ class StudyRecord(Stored):
 
 @dataclass(frozen=True, slots=True)
 class RunPlace:
-    """One run of a study."""
-
     task: str
     model: str
     path: Path
@@ -168,14 +164,12 @@ class StudyFolder:
 
     @property
     def begun_plan(self) -> StudyPlan | None:
-        """The plan at the start; None before it."""
         record = self.record
         if record is None:
             return None
         return plan_of(self.path / RECORD, record.text, None)
 
     def places(self) -> list[RunPlace]:
-        """Every run that the plan asks for, in the order of models, then tasks."""
         return [
             RunPlace(task, model, self.path / task / model)
             for model in self.plan.models
@@ -183,7 +177,6 @@ class StudyFolder:
         ]
 
     def all_options(self) -> list[RunOptions]:
-        """The options of every run that the plan asks for."""
         return [self._options(place, self.use)[0] for place in self.places()]
 
     @contextmanager
@@ -197,8 +190,7 @@ class StudyFolder:
     async def start(
         self, listener_for: ListenerFor, note: Callable[[str], None], how: ManyOptions
     ) -> dict[str, str]:
-        """Makes all runs and runs them; by name of a run why it did not come to its end.
-        ConfigError where the study was begun before."""
+        """Makes all runs and runs them; by name of a run why it did not come to its end."""
         self.allow(note)
         with self.locked():
             if (record := self.record) is not None:
@@ -316,8 +308,7 @@ class StudyFolder:
 
 
 def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:
-    """The contrasts that the studies of these runs planned at their start, and those added since;
-    none where the runs belong to no study."""
+    """The contrasts that the studies of these runs planned at their start, and later ones."""
     planned, added = dict[str, None](), dict[str, None]()
     folders = {study.path.resolve(): study for study in map(StudyFolder.around, runs) if study}
     for study in folders.values():
@@ -336,8 +327,7 @@ def _budget(whose: str, budget: Budget) -> RunBudget | None:
 
 
 def changed_fields(before: StudyPlan, now: StudyPlan) -> dict[str, tuple[Any, Any]]:
-    """By field the entry at the start and now; None for one that is not there. A table that is new
-    or gone is one field."""
+    """By field the entry at the start and now; a table that is new or gone is one field."""
     old, new = _flat(before), _flat(now)
     tables = {name.rpartition(".")[0] for name in old.keys() ^ new.keys()}
     whole = {

@@ -49,7 +49,6 @@ class Budget(Record):
     """Wall time of one start."""
 
     def as_limits(self) -> RunLimits:
-        """As a budget of calls takes them."""
         return RunLimits(**self.model_dump())
 
 
@@ -92,8 +91,6 @@ class TaskPlan(Scope):
 
 
 class StudyPlan(Scope):
-    """A study as its file has it."""
-
     name: Plain[str | None] = None
     """None for the folder's name."""
     contrasts: Plain[Texts] = ()
@@ -129,8 +126,7 @@ class StudyPlan(Scope):
     def run_options(
         self, task: str, model: str, folder: Path, use: StudyUse | None, permit: Permit
     ) -> RunOptions:
-        """The options of the run of this task by this model, which may reach what the permit
-        covers; ConfigError for a value that cannot be."""
+        """The options of the run of this task by this model, within the permit."""
         asked, answering = self.tasks[task], self.models[model]
         values = self.options_of_run | asked.options_of_run | answering.options_of_run
         values = {name: with_files(folder, value) for name, value in values.items()}
@@ -173,8 +169,7 @@ class StudyPlan(Scope):
         return base_url_of(plan.model, str(url) if url else None)
 
     def _shares_no_key(self, model: str) -> bool:
-        """Whether the usual key is kept from the model: where there are several addresses, it would
-        go to strangers."""
+        """Whether the usual key is kept from the model, as it would go to strangers."""
         addresses = {self.address(name) for name in self.models} - {None}
         scope = self.models[model]
         is_compatible = scope.model.startswith(COMPATIBLE)

@@ -172,8 +172,7 @@ class _Reading:
                 self.add(("contrasts",), f"contrasts: '{text}': {reasons[0]}; {known}")
 
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
-        """The conditions of a run with these options; none where a mistake keeps them from being
-        known, which is noted."""
+        """The conditions of a run with these options; none where a mistake hides them."""
         from agent_env.wiring.mcp import unread_tools
         from agent_env.wiring.plugins import tools_named
         from agent_env.wiring.registry import FAMILIES
@@ -194,8 +193,7 @@ class _Reading:
 
     @contextmanager
     def _noted(self, kind: str, name: str, entry: str = "") -> Iterator[None]:
-        """Notes an error of its body as a mistake of this table, at its entry, or at that of the
-        top."""
+        """Notes an error of its body as a mistake of this table, at its entry or the top's."""
         try:
             yield
         except AgentEnvError as exc:

@@ -37,7 +37,6 @@ class RunStatus:
     spent: Spending | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The row as `--json` prints it."""
         return asdict(self)
 
 
@@ -67,7 +66,6 @@ def status_of(study: StudyFolder) -> list[RunStatus]:
 
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
-    """The rows for a person."""
     from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.runs.progress import scores_text
 
@@ -86,5 +84,4 @@ def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
 
 
 def status_json(folder: Path, rows: Sequence[RunStatus]) -> dict[str, object]:
-    """The object that `--json` prints."""
     return {"study": str(folder), "runs": [row.as_json() for row in rows]}

@@ -50,8 +50,7 @@ class TomlLines:
 
 
 def _lines(text: str) -> dict[Place, int]:
-    """By place the first line of its statement: an entry is there as soon as the text up to its
-    last line can be read."""
+    """By place the first line of its statement."""
     lines, known = text.splitlines(), dict[Place, int]()
     begin, read = 1, 0
     for number in range(1, len(lines) + 1):

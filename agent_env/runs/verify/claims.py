@@ -70,8 +70,6 @@ EQUAL = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """Options of `verify`."""
-
     target: Annotated[Path, Opt("A pack, or a run's folder.", metavar="RUN", argument=True)]
     dataset: Annotated[
         Path | None,
@@ -82,8 +80,6 @@ class VerifyOptions:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One claim about a run, and the verdict on it."""
-
     name: str
     verdict: Verdict
     text: str
@@ -94,8 +90,6 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The claims of one run."""
-
     run: str
     """Task, model and identity."""
     claims: tuple[Claim, ...]
@@ -106,7 +100,6 @@ class Verification:
         return all(claim.verdict != "fails" for claim in self.claims)
 
     def counts(self) -> dict[str, int]:
-        """Number of claims by verdict."""
         seen = Counter(claim.verdict for claim in self.claims)
         return {"holds": seen["holds"], "fails": seen["fails"], "unchecked": seen["unchecked"]}
 
@@ -126,7 +119,6 @@ class Case:
 
     @cached_property
     def traces(self) -> dict[str, list[Event]]:
-        """The events of each readable episode, by name."""
         return dict(traces_of(self.run, self.broken.append))
 
     @cached_property
@@ -290,7 +282,6 @@ async def _wrong_answer(
 
 
 async def _requests(case: Case) -> Judgement:
-    """Each request follows from the replies and results before it."""
     from agent_env.runs.replay import replay
 
     run = case.run
@@ -309,8 +300,7 @@ async def _requests(case: Case) -> Judgement:
 
 
 async def _pages(case: Case) -> Judgement:
-    """Every page has the digest that is its name, the whole store that of run.json, and every
-    opened page and cited context is among them."""
+    """Pages have the digests that are their names, and all that were read are among them."""
     from agent_env.web.page_store import problems
 
     run, manifest, traces = case.run, case.run.manifest, case.traces
@@ -439,7 +429,6 @@ def _score_differences(old: Score, now: Score) -> Iterator[str]:
 
 
 async def _figures(case: Case) -> Judgement:
-    """Every figure of report.json comes out again."""
     if not is_safe(case.run.path, case.run.path / REPORT):
         return "unchecked", f"there is no {REPORT}; agent-env pack writes one", []
     printed = json.loads(case.run.read(REPORT))

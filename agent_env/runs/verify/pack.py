@@ -73,8 +73,6 @@ _ADDRESS = re.compile(rb"""\bhref=["']?([^"'\s<>]{1,300})""", re.I)
 
 @dataclass(frozen=True, slots=True)
 class PackOptions:
-    """Options of `pack`."""
-
     run: Annotated[Path, Opt("A run's folder.", metavar="RUN", argument=True)]
     out: Annotated[Path | None, Opt("The file to write.", shown="RUN.zip")] = None
     allow_secrets: Annotated[
@@ -84,8 +82,6 @@ class PackOptions:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A pack that was written."""
-
     file: Path
     sha256: str
     files: int
@@ -93,7 +89,6 @@ class Packed:
     """Stored pages by the licence that they state; "" for those that state none."""
 
     def lines(self) -> Iterator[str]:
-        """What to know of it."""
         yield f"{self.files} files in {self.file}"
         yield f"sha256 {self.sha256}"
         if self.pages:
@@ -187,14 +182,12 @@ def _copy_database(source: Path, target: Path) -> None:
 
 
 def sha256_of(file: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
 def _refuse_secrets(run: Run, files: dict[str, Path]) -> None:
-    """ConfigError where a file, a stored text or a page holds a key of this environment, or what
-    looks like one."""
+    """ConfigError where something readable holds a key, or what looks like one."""
     found, ours = dict[str, None](), keys_here()
     for name, data in _contents(files):
         found |= {f"the value of {key} in {name}": None for key in ours if ours[key] in data}

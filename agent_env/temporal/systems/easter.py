@@ -75,8 +75,7 @@ class EasterDays:
 
 
 def _easter(year: int) -> date:
-    """Easter Sunday by the anonymous Gregorian algorithm (Nature, 20 April 1876, as given by
-    J. Meeus, Astronomical Algorithms, ch. 8)."""
+    """Easter Sunday by the anonymous Gregorian algorithm (Meeus, Astronomical Algorithms, 8)."""
     golden = year % 19
     century, of_century = divmod(year, 100)
     leap_centuries, odd_centuries = divmod(century, 4)
