@@ -121,7 +121,9 @@ def compare_tasks(
         return [_compare_logs(options, note)]
     folders: dict[str, list[Path]] = {}
     for path in find_runs(options.runs, note):
-        folders.setdefault(_task_name(path, objects), []).append(path)
+        manifest = Run.open(path, objects).manifest
+        name = manifest.task if manifest.study is None else path.resolve().parent.name
+        folders.setdefault("imported" if manifest.imported else name, []).append(path)
     tasks = []
     for name, paths in folders.items():
         task_options = replace(options, runs=tuple(paths))
@@ -143,14 +145,6 @@ def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskC
         options.runs, options.columns, options.cluster, options.strict, note
     )
     return TaskComparison(study.task, (), _comparison(options, study), manifests)
-
-
-def _task_name(path: Path, objects: Objects) -> str:
-    """What tells the tasks of runs apart."""
-    manifest = Run.open(path, objects).manifest
-    if manifest.imported is not None:
-        return "imported"
-    return manifest.task if manifest.study is None else path.resolve().parent.name
 
 
 def compare_folders(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
     from agent_env.episodes.rerun.resume import TraceOpener
     from agent_env.episodes.run_folder import EpisodeKey, Pending
-    from agent_env.episodes.runner import OpenSeams, Runner, Seams
+    from agent_env.episodes.runner import Runner, Seams
     from agent_env.graph.loop import AgentLoop
     from agent_env.protocols import Model
     from agent_env.records.schema import Condition, Episode, Sample, Score
@@ -152,7 +152,14 @@ class Environment:
             opened = self.opener.open(key)
             if opened is None:
                 raise ConfigError(f"{self.folder.trace(key)} is left alone: see the message above")
-            runner = replace(self.runner, open_seams=_with_model(self.components, protocol(model)))
+            asked = protocol(model)
+
+            @asynccontextmanager
+            async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
+                async with self.components.open_seams(sample, condition) as seams:
+                    yield replace(seams, model=asked)
+
+            runner = replace(self.runner, open_seams=open_seams)
             await runner.episode(key, sample, condition, self.loop, *opened)
 
         def judge() -> tuple[Episode, Score]:
@@ -188,14 +195,3 @@ class Environment:
             key = EpisodeKey(sample.id, condition.name, number)
             if not self.folder.trace(key).exists():
                 return key
-
-
-def _with_model(components: RunComponents, model: Model) -> OpenSeams:
-    """The run's seams with another model."""
-
-    @asynccontextmanager
-    async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seams]:
-        async with components.open_seams(sample, condition) as seams:
-            yield replace(seams, model=model)
-
-    return open_seams

@@ -41,7 +41,8 @@ def forecast_plan(
 ) -> PlanForecast:
     """Of runs by their names. `like`: earlier runs to learn from, or folders of runs; `contrasts`:
     see contrast_text, default those of `compare`; `limits`: of all runs together."""
-    earlier = _earlier(like, note)
+    opened = [Run.open(folder) for folder in (find_runs(like, note) if like else ())]
+    earlier = [(run, run.data(note, str(run.path))) for run in opened]
     runs = tuple(
         forecast_run(check.manifest, _of_task(earlier, check.manifest.task))
         for check in checks.values()
@@ -54,13 +55,23 @@ def forecast_plan(
     for name, check in checks.items():
         key = check.manifest.task, check.manifest.samples_digest
         tasks.setdefault(key, {})[name] = check
-    return PlanForecast(
-        runs=runs,
-        differences=tuple(
-            each for plans in tasks.values() for each in _differences(plans, earlier, contrasts)
-        ),
-        amounts=capped(whole, limits.tokens, limits.cost_usd, limits.time_s),
-    )
+    differences: list[DetectableDifference] = []
+    for plans in tasks.values():  # of one task over the same samples
+        task = next(iter(plans.values())).task
+        short = [Path(name).name for name in plans]
+        names = short if len(set(short)) == len(short) else list(plans)
+        planned = [
+            RunData(name, check.manifest, {sample.id: sample for sample in check.samples}, {})
+            for name, check in zip(names, plans.values(), strict=True)
+        ]
+        metrics, hooks = task.metrics, task.analysis
+        study = assemble(planned, metrics, error_metrics=task.error_metrics, hooks=hooks)
+        like_it = _of_task(earlier, study.task)
+        before = Comparison(Study.of(like_it, task)) if like_it else None
+        options = Options(contrasts=tuple(contrasts))
+        differences += detectable_differences(Comparison(study, options), before)
+    amounts = capped(whole, limits.tokens, limits.cost_usd, limits.time_s)
+    return PlanForecast(runs=runs, differences=tuple(differences), amounts=amounts)
 
 
 async def forecast_text(runs: Sequence[RunOptions]) -> str:
@@ -90,30 +101,5 @@ def time_text(amounts: Amounts) -> str:
     return ", ".join(known if amounts.expected_s is not None else ["time unknown", *known])
 
 
-def _earlier(like: Sequence[Path], note: Callable[[str], None]) -> list[tuple[Run, RunData]]:
-    opened = [Run.open(folder) for folder in (find_runs(like, note) if like else ())]
-    return [(run, run.data(note, str(run.path))) for run in opened]
-
-
 def _of_task(earlier: Sequence[tuple[Run, RunData]], task: str) -> list[RunData]:
     return [data for _, data in earlier if data.manifest.task == task]
-
-
-def _differences(
-    checks: Mapping[str, Plan],
-    earlier: Sequence[tuple[Run, RunData]],
-    contrasts: Sequence[str],
-) -> Sequence[DetectableDifference]:
-    """Of the runs of one task over the same samples."""
-    task = next(iter(checks.values())).task
-    short = [Path(name).name for name in checks]
-    names = short if len(set(short)) == len(short) else list(checks)
-    planned = [
-        RunData(name, check.manifest, {sample.id: sample for sample in check.samples}, {})
-        for name, check in zip(names, checks.values(), strict=True)
-    ]
-    study = assemble(planned, task.metrics, error_metrics=task.error_metrics, hooks=task.analysis)
-    like = _of_task(earlier, study.task)
-    before = Comparison(Study.of(like, task)) if like else None
-    options = Options(contrasts=tuple(contrasts))
-    return detectable_differences(Comparison(study, options), before)

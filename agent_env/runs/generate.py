@@ -92,23 +92,21 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     known = ("samples",) if family.write_foreign is None else ("samples", "published")
     if options.form not in known:
         raise ConfigError(f"unknown format '{options.form}'; known: {', '.join(known)}")
-    _check_writable(options.out)
+    is_new = not options.out.exists()
+    try:  # before the work
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        with options.out.open("ab"):
+            pass
+        if is_new:
+            options.out.unlink()
+    except OSError as exc:
+        raise ConfigError(f"cannot write to {options.out}: {exc.strerror}") from exc
     if options.screened_by:
         chosen = await _screened(chosen, family, options, listener)
     tier = family.tier_of(options.difficulty, chosen)
     sample_set = family.make_tier(options.limit, options.seed, chosen, tier)
-    solved = solved_by_shortcuts(sample_set, family, chosen)
-    summary = _write(sample_set, options, family, chosen, solved, tier)
-    return GenerateResult(sample_set, summary, solved, tier)
-
-
-def solved_by_shortcuts(
-    sample_set: SampleSet, family: Family, chosen: Record
-) -> tuple[SolvedByShortcut, ...]:
-    """What each of the family's shortcuts that see no gold answers rightly."""
-
     task = family.make_task("default", chosen, by_digest(sample_set.tables))
-    return tuple(
+    solved = tuple(
         SolvedByShortcut(
             shortcut.name, shortcut.rule, tuple(solved_by(task, shortcut, sample_set.samples)),
             shortcut.is_by_question,
@@ -116,19 +114,8 @@ def solved_by_shortcuts(
         for shortcut in task.shortcuts
         if not shortcut.sees_gold
     )  # fmt: skip
-
-
-def _check_writable(out: Path) -> None:
-    """ConfigError, before the work, for a file that cannot be written."""
-    is_new = not out.exists()
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with out.open("ab"):
-            pass
-        if is_new:
-            out.unlink()
-    except OSError as exc:
-        raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
+    summary = _write(sample_set, options, family, chosen, solved, tier)
+    return GenerateResult(sample_set, summary, solved, tier)
 
 
 async def _screened(

@@ -80,8 +80,11 @@ class IndexedRun(Run):
     def _file(self) -> Path:
         """The table's file: in the run's folder, or elsewhere if that is read-only."""
         folder = self.path
-        is_ours = os.access(folder, os.W_OK) and not _is_odd(folder, folder / NAME)
-        return folder / NAME if is_ours else self._spare / f"{self.key}.db"
+        if os.access(folder, os.W_OK):
+            with suppress(OSError):  # else it is unsafe to open
+                check_database(folder, folder / NAME)
+                return folder / NAME
+        return self._spare / f"{self.key}.db"
 
     def update(self) -> None:
         """Updates the table from the traces; takes as long as reading the new ones."""
@@ -159,15 +162,6 @@ class IndexedRun(Run):
     def stamp(self) -> str:
         """A text that changes with anything that the run's pages show."""
         return f"{self.index.changes}.{self._inode}.{self.written_at}"
-
-
-def _is_odd(folder: Path, file: Path) -> bool:
-    """Whether the table is unsafe to open."""
-    try:
-        check_database(folder, file)
-    except OSError:
-        return True
-    return False
 
 
 def _inode(file: Path) -> int | None:

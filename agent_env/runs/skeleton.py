@@ -40,7 +40,12 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
     """Writes the package, by default into a new folder NAME; ConfigError where it cannot be."""
     if kind not in KINDS:
         raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}")
-    package = _package(name)
+    if not NAME.fullmatch(name) or len(name) > 40:
+        raise ConfigError(
+            f"'{name}' is no name for a package; write up to 40 small letters, digits and hyphens, "
+            "such as leap-days"
+        )
+    package = name.replace("-", "_")
     registry = registry_of("families" if kind == "family" else f"{kind}s")
     entry = package if kind in ("tool", "metric") else name
     if entry in registry.names():
@@ -82,13 +87,3 @@ def _write(folder: Path, texts: Mapping[str, str]) -> tuple[Path, ...]:
     except OSError as exc:
         raise ConfigError(f"cannot write to {folder}: {exc.strerror}") from exc
     return tuple(files)
-
-
-def _package(name: str) -> str:
-    """The name of the package to import."""
-    if not NAME.fullmatch(name) or len(name) > 40:
-        raise ConfigError(
-            f"'{name}' is no name for a package; write up to 40 small letters, digits and hyphens, "
-            "such as leap-days"
-        )
-    return name.replace("-", "_")

@@ -44,7 +44,6 @@ async def find_bubblewrap() -> tuple[Bind, ...]:
 
 
 def tool_file(path: str) -> Bind:
-    """One file of bubblewrap, under its own name in a folder of its own."""
     return Bind(os.path.realpath(path), f"{TOOL}/{os.path.basename(path)}")
 
 
@@ -55,6 +54,7 @@ def bubblewrap(
 
     def make_command(layout: SandboxFiles, control: int, proc: int) -> list[str]:
         is_staged = lent_uids() is not None
+        bounds = json.dumps({**asdict(limits), "numbers": numbers_here()})
         plan = {
             "control": control,
             "uids": len(lent_uids() or ()),
@@ -62,7 +62,10 @@ def bubblewrap(
             "work": WORK if is_staged else "/sys",
             "files": f"size={limits.disk_mb}m,nr_inodes={limits.files}",
             "filter": base64.b64encode(seccomp.program(kernel.is_aarch64())).decode(),
-            "command": [*wrap(layout, tool[0], is_staged), *worker_command(layout, limits)],
+            "command": [
+                *wrap(layout, tool[0], is_staged),
+                *layout.command("inside", WORK, bounds),
+            ],
             "environment": {"LD_LIBRARY_PATH": TOOL} if is_staged else {},
         }
         if is_staged:
@@ -76,10 +79,6 @@ def bubblewrap(
         return [layout.python, "-I", "-S", "-B", "-c", start, json.dumps(plan)]
 
     return ForkedBackend("bubblewrap", limits, make_command, use_cgroups, has_inner=True)
-
-
-def worker_command(layout: SandboxFiles, limits: SandboxLimits) -> list[str]:
-    return layout.command("inside", WORK, json.dumps({**asdict(limits), "numbers": numbers_here()}))
 
 
 def wrap(layout: SandboxFiles, program: Bind, is_staged: bool) -> list[str]:

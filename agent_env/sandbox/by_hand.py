@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from agent_env.errors import ConfigError
-from agent_env.protocols import Sandbox, SandboxBackend
+from agent_env.protocols import SandboxBackend
 from agent_env.records.schema import ExecResult
 from agent_env.sandbox.limits import DEFAULT_TIMEOUT_S
 
@@ -42,7 +42,10 @@ async def shell(
     """Read, run and write until the end of input; the backend must not be open yet."""
     async with backend, backend.session() as session:
         while (code := await asyncio.to_thread(read_statement, read)) is not None:
-            await run_and_write(session, code, write, timeout_s)
+            result = await session.run(code, timeout_s)
+            for text in (result.stdout, result.stderr, result.value, result.error):
+                if text:
+                    write(text if text.endswith("\n") else text + "\n")
 
 
 def read_statement(read: Prompt) -> str | None:
@@ -59,10 +62,3 @@ def read_statement(read: Prompt) -> str | None:
                 return code
         except (SyntaxError, ValueError, OverflowError):
             return code  # the session will say what is wrong with it
-
-
-async def run_and_write(session: Sandbox, code: str, write: Write, timeout_s: float) -> None:
-    result = await session.run(code, timeout_s)
-    for text in (result.stdout, result.stderr, result.value, result.error):
-        if text:
-            write(text if text.endswith("\n") else text + "\n")

@@ -77,7 +77,9 @@ class Groups:
         """The group of this number, begun; None where another one has it."""
         for top in self._tops:
             top.mkdir(exist_ok=True)
-            hand_on(top)
+            control = top / "cgroup.subtree_control"
+            if control.exists():  # with version 2, the folders below are to have the controllers
+                control.write_text("+memory +pids")
         group = Group(tuple(top / f"s{number}" for top in self._tops))
         try:
             group.folders[0].mkdir()
@@ -164,13 +166,6 @@ def groups_above(mount: Path) -> Iterator[Path]:
         folder = folder.parent
 
 
-def hand_on(top: Path) -> None:
-    """With version 2, let the folders below have the controllers."""
-    control = top / "cgroup.subtree_control"
-    if control.exists():
-        control.write_text("+memory +pids")
-
-
 def set_limits(folder: Path, limits: SandboxLimits) -> None:
     """The limits that this hierarchy knows."""
     memory = str((limits.memory_mb + KERNEL_MB) << 20)
@@ -191,13 +186,8 @@ def sweep(parent: Path) -> None:
     for top in parent.glob(f"{PREFIX}*"):
         pid, _, started = top.name.removeprefix(PREFIX).partition("-")
         if pid.isdigit() and start_time(int(pid)) != started:
-            remove_tree(top)
-
-
-def remove_tree(top: Path) -> None:
-    for folder in sorted(top.glob("s*")):
-        remove_group(folder)
-    remove_group(top)
+            for folder in (*sorted(top.glob("s*")), top):
+                remove_group(folder)
 
 
 def remove_group(folder: Path) -> bool:

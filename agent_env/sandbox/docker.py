@@ -264,6 +264,7 @@ class Docker:
     def _create(self) -> str:
         limits, uid = self._limits, UIDS[next(self._numbers) % len(UIDS)]
         bounds = json.dumps({**asdict(limits), "processes": 0})
+        size = f"size={limits.disk_mb}m,nr_inodes={limits.files}"
         host = self._client.create_host_config(
             network_mode="none",
             dns=["127.0.0.1"],  # else the file of the host is shown, with the names of its network
@@ -273,7 +274,7 @@ class Docker:
             init=True,
             cap_drop=["ALL"],
             security_opt=["no-new-privileges", f"seccomp={docker_profile()}"],
-            tmpfs={WORK: work_options(limits, uid)},
+            tmpfs={WORK: f"rw,nosuid,nodev,mode=0700,uid={uid},gid={uid},{size}"},
             mem_limit=(limits.memory_mb + KERNEL_MB) << 20,
             memswap_limit=(limits.memory_mb + KERNEL_MB) << 20,
             pids_limit=limits.processes + OVERHEAD,
@@ -322,12 +323,6 @@ class Docker:
             if exc.status_code != 409:  # 409: its removal is under way
                 raise
         return reason
-
-
-def work_options(limits: SandboxLimits, uid: int) -> str:
-    """Mount options of the writable directory."""
-    size = f"size={limits.disk_mb}m,nr_inodes={limits.files}"
-    return f"rw,nosuid,nodev,mode=0700,uid={uid},gid={uid},{size}"
 
 
 def machine() -> str:

@@ -91,7 +91,10 @@ class Executor:
         out, err = CappedStream(self._limit), CappedStream(self._limit)
         started = time.monotonic()
         try:
-            self._begin()
+            if self._has_died():
+                raise Lost(self._died)
+            if self._pause is not None:
+                self._pause.wake()
             line = self._exchange(json.dumps(request).encode(), started + timeout_s, out, err)
             reply = read_reply(line, request["id"])
             self._settle()
@@ -203,12 +206,6 @@ class Executor:
             for _ in range(64):
                 if not self._take(fd, capture):
                     break
-
-    def _begin(self) -> None:
-        if self._has_died():
-            raise Lost(self._died)
-        if self._pause is not None:
-            self._pause.wake()
 
     def _settle(self) -> None:
         """Until the next call nothing runs; without a namespace of our own we leave it all be."""

@@ -60,7 +60,12 @@ class Hold:
         finally:
             for handle in handles:
                 os.close(handle)
-        return await self._reason()
+        starved = self.handle in self.watchdog.killed
+        self.watchdog.killed.discard(self.handle)
+        if self.group is not None:
+            starved = starved or self.group.ran_out_of_memory()
+            await remove_patiently(self.group)
+        return f"more than {self.memory_mb} MB of memory were used" if starved else None
 
     def take_inner(self) -> None:
         """Get hold of the only child of the first process, which runs by now."""
@@ -71,14 +76,6 @@ class Hold:
                 self.inner = inner
             else:
                 os.close(inner)
-
-    async def _reason(self) -> str | None:
-        starved = self.handle in self.watchdog.killed
-        self.watchdog.killed.discard(self.handle)
-        if self.group is not None:
-            starved = starved or self.group.ran_out_of_memory()
-            await remove_patiently(self.group)
-        return f"more than {self.memory_mb} MB of memory were used" if starved else None
 
 
 async def remove_patiently(group: Group) -> None:
@@ -137,14 +134,12 @@ def spare_uids(pid: int) -> range:
 def lent_uids() -> range | None:
     """The uids that our sandboxes get; None where we cannot lend any and they keep ours."""
     uids = spare_uids(os.getpid())
-    return uids if os.geteuid() == 0 and are_mapped(uids) else None
-
-
-def are_mapped(uids: range) -> bool:
-    """Whether our user namespace has these uids; that of a rootless container has not."""
-    lines = Path("/proc/self/uid_map").read_text().splitlines()
+    if os.geteuid() != 0:
+        return None
+    lines = Path("/proc/self/uid_map").read_text().splitlines()  # a rootless container has not all
     starts = [(int(first), int(count)) for first, _, count in map(str.split, lines)]
-    return any(first <= uids[0] and uids[-1] < first + count for first, count in starts)
+    is_mapped = any(first <= uids[0] and uids[-1] < first + count for first, count in starts)
+    return uids if is_mapped else None
 
 
 class ForkedBackend:
@@ -293,7 +288,9 @@ class ForkedBackend:
         ours.setblocking(False)
         doors = group.doors() if group is not None else []
         try:
-            socket.send_fds(self._control, [fork_message(today)], [theirs.fileno(), *doors])
+            day_s = 0 if today is None else (today - date(1970, 1, 1)).days * 86_400
+            message = b"fork" if today is None else b"fork %d" % day_s  # when it begins, in UTC
+            socket.send_fds(self._control, [message], [theirs.fileno(), *doors])
             theirs.close()
             return ours, await receive_handle(ours)
         except OSError as exc:
@@ -306,11 +303,6 @@ class ForkedBackend:
             theirs.close()
             for door in doors:
                 os.close(door)
-
-
-def fork_message(today: date | None) -> bytes:
-    """With a day, when it begins in UTC, in seconds from 1970."""
-    return b"fork" if today is None else b"fork %d" % ((today - date(1970, 1, 1)).days * 86_400)
 
 
 async def receive_handle(line: socket.socket) -> int:

@@ -110,7 +110,8 @@ def assemble(
     binds = [Bind(os.path.realpath(name), name) for name in (*folders, *libraries, python)]
     binds += [Bind(str(path.resolve()), f"{PACKAGES}/{path.name}") for path in packages]
     binds += [Bind(name, name) for name in (*DEVICES, ZONES) if os.path.exists(name)]
-    binds += [guest_file(name) for name in GUEST_FILES]
+    ours, theirs = Path(__file__).parent, f"{GUEST}/agent_env/sandbox"
+    binds += [Bind(f"{ours}/{name}.py", f"{theirs}/{name}.py") for name in GUEST_FILES]
     covered = [f"{f}/{name}" for f in folders for name in ("site-packages", "dist-packages")]
     return SandboxFiles(
         python=python,
@@ -150,10 +151,6 @@ async def ask_interpreter(
         raise SandboxError(f"{python} could not list its libraries: {complaint.decode()[-300:]}")
     paths: dict[str, list[str]] = json.loads(output)
     return paths
-
-
-def guest_file(name: str) -> Bind:
-    return Bind(str(Path(__file__).with_name(f"{name}.py")), f"{GUEST}/agent_env/sandbox/{name}.py")
 
 
 def outermost(folders: list[str]) -> list[str]:

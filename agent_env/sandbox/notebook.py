@@ -31,7 +31,9 @@ def become_executor(pipes: tuple[int, int, int, int], limit: int) -> None:
         if sys.platform == "linux":
             die_with_parent()
         keep_only(*pipes)
-        reset_signals()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         answer_calls(fresh_main(), limit)
         status = 0
     except MemoryError:  # not in the code, but in reading a call beside what the code holds
@@ -57,13 +59,6 @@ def text_stream(fd: int) -> io.TextIOWrapper:
     """Buffered text to a descriptor; what cannot be encoded is escaped."""
     raw = io.BufferedWriter(io.FileIO(fd, "w", closefd=False), 1 << 16)
     return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
-
-
-def reset_signals() -> None:
-    """As in a new program."""
-    signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def fresh_main() -> types.ModuleType:

@@ -64,7 +64,7 @@ class SessionPause:
             had_others = self._finder.end_others(deadline)
             self._collect()  # else the dead hold all places for processes
             born = self._finder.has_grown()
-            ran = self._was_woken()
+            ran = self._changed(os.WCONTINUED)  # somebody let it run since it was stopped
             if ran:
                 self._stop(deadline)
             clean = 0 if had_others or born or ran else clean + 1
@@ -84,10 +84,6 @@ class SessionPause:
                 raise NotPaused("the code could not be stopped")
             if poll.poll(LOOK_EVERY_S * 1000):
                 os.read(self._signalled, 4096)
-
-    def _was_woken(self) -> bool:
-        """Whether somebody let the executor run since it was stopped."""
-        return self._changed(os.WCONTINUED)
 
     def _changed(self, how: int) -> bool:
         """Whether the executor changed its state so; raises NotPaused where it is gone."""

@@ -186,14 +186,11 @@ def _key(backend: str, limits: SandboxLimits) -> str | None:
 def _process() -> list[str]:
     """What this process may do, and where it is."""
     lines = [_text(Path(name)) for name in SETTINGS]
-    lines += [line for line in _text(Path("/proc/self/status")).splitlines() if _is_right(line)]
+    status = _text(Path("/proc/self/status")).splitlines()
+    lines += [line for line in status if line.startswith(RIGHTS)]
     with suppress(OSError):
         lines += [os.readlink(entry.path) for entry in os.scandir("/proc/self/ns")]
     return sorted(lines)
-
-
-def _is_right(line: str) -> bool:
-    return line.startswith(RIGHTS)
 
 
 def _program(backend: str) -> list[str]:

@@ -30,7 +30,7 @@ from typing import Any
 from agent_env import lifeline
 from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
-from agent_env.sandbox.forked import lent_uids, remove_patiently
+from agent_env.sandbox.forked import lent_uids, readable, remove_patiently
 from agent_env.sandbox.layout import WORK, Bind, SandboxFiles, find_layout
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.namespaces import staged
@@ -87,7 +87,9 @@ async def confine(
         "doors": list(doors),
         "agent": agent,
     }
-    plan_file = _written(plan)
+    plan_file = os.memfd_create("plan")
+    os.write(plan_file, json.dumps(plan).encode())
+    os.lseek(plan_file, 0, os.SEEK_SET)
     inner = layout.command("program", str(proc), str(plan_file), *words)
     known = {bind.target for bind in layout.binds}
     named = _shown([program] if agent else words, shown)
@@ -213,7 +215,7 @@ async def start_agent(
         process.inner.stdin.close()  # some wait for more of the question there
     try:
         async with asyncio.timeout(START_S):
-            await _readable(ours)
+            await readable(asyncio.get_running_loop(), ours.fileno())
         _, (listener, *_), _, _ = socket.recv_fds(ours, 1, 1)
     except BaseException as exc:
         await process.end(0)
@@ -234,23 +236,6 @@ def _groups() -> Groups | None:
     if groups is not None:
         atexit.register(groups.close)
     return groups
-
-
-async def _readable(line: socket.socket) -> None:
-    ready, loop = asyncio.Event(), asyncio.get_running_loop()
-    loop.add_reader(line, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(line)
-
-
-def _written(value: Mapping[str, Any]) -> int:
-    """A descriptor of memory that holds the value as JSON, to be read from its beginning."""
-    plan = os.memfd_create("plan")
-    os.write(plan, json.dumps(value).encode())
-    os.lseek(plan, 0, os.SEEK_SET)
-    return plan
 
 
 def _absolute(word: str) -> str:

@@ -65,13 +65,17 @@ def write_rootfs(layout: SandboxFiles, path: Path) -> None:
     """The root file system as a tar; all of root's, readable by all."""
     with tarfile.open(path, "w") as tar:
         for folder in ("tmp", WORK.strip("/"), "dev", "proc", "sys", "etc"):
-            add_folder(tar, folder, 0o1777 if folder == "tmp" else 0o755)
+            info = tarfile.TarInfo(folder)
+            info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
+            tar.addfile(info)
         for bind in layout.binds:
             if not bind.target.startswith("/dev/"):
                 add_tree(tar, Path(bind.source), bind.target.lstrip("/"))
         for name in layout.empty_files:
             tar.addfile(plain(tarfile.TarInfo(name.lstrip("/"))), io.BytesIO())
-        add_link(tar, PYTHON, layout.python)
+        info = tarfile.TarInfo(PYTHON.lstrip("/"))
+        info.type, info.linkname = tarfile.SYMTYPE, layout.python
+        tar.addfile(info)
 
 
 def add_tree(tar: tarfile.TarFile, source: Path, name: str) -> None:
@@ -85,18 +89,6 @@ def add_tree(tar: tarfile.TarFile, source: Path, name: str) -> None:
     for child in sorted(source.iterdir()):
         if child.name not in EXCLUDED and not child.name.startswith(LEFT_OUT_BELOW):
             add_tree(tar, child, f"{name}/{child.name}")
-
-
-def add_folder(tar: tarfile.TarFile, name: str, mode: int) -> None:
-    info = tarfile.TarInfo(name)
-    info.type, info.mode = tarfile.DIRTYPE, mode
-    tar.addfile(info)
-
-
-def add_link(tar: tarfile.TarFile, name: str, leads_to: str) -> None:
-    info = tarfile.TarInfo(name.lstrip("/"))
-    info.type, info.linkname = tarfile.SYMTYPE, leads_to
-    tar.addfile(info)
 
 
 def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:

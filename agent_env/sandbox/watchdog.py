@@ -56,16 +56,13 @@ class Watchdog:
                 large = await loop.run_in_executor(reader, too_large, snapshot, self.memory_bytes)
                 for handle in large:
                     if self._watched.get(handle) == snapshot[handle]:  # not closed in the meantime
-                        self._kill(handle)
+                        self.killed.add(handle)
+                        self.leave(handle)
+                        with contextlib.suppress(OSError):
+                            signal.pidfd_send_signal(handle, signal.SIGKILL)
                 await asyncio.sleep(LOOK_EVERY_S)
         finally:
             reader.shutdown(wait=False)
-
-    def _kill(self, handle: int) -> None:
-        self.killed.add(handle)
-        self.leave(handle)
-        with contextlib.suppress(OSError):
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
 
 
 def too_large(watched: dict[int, int], memory_bytes: int) -> list[int]:
@@ -106,16 +103,12 @@ def descendants(first: int, children: dict[int, list[int]]) -> list[int]:
 
 def socket_buffers(pid: int) -> int:
     """The most that the sockets in a process's network namespace may hold."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/net/unix") as lines:
-        return (sum(1 for _ in lines) - 1) * buffer_bytes()
-    return 0
-
-
-def buffer_bytes() -> int:
-    """What one socket may hold before it is read, as the kernel counts."""
+    each = 1 << 18  # before it is read, as the kernel counts
     with contextlib.suppress(OSError), open("/proc/sys/net/core/wmem_default") as file:
-        return int(file.read())
-    return 1 << 18
+        each = int(file.read())
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/net/unix") as lines:
+        return (sum(1 for _ in lines) - 1) * each
+    return 0
 
 
 def resident(family: list[int]) -> int:

@@ -3,7 +3,7 @@ model below: STUDY/TASK/MODEL."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -223,7 +223,18 @@ class StudyFolder:
         self.allow(note, how.options.trust_run)
         with self.locked():
             fields = changed_fields(before, self.plan)
-            self._check_changes(fields)
+            lines = TomlLines(self.file, self.text)
+            refused = [
+                (lines.line(field.split(".")), f"{field} was {was} at the start and is {now} now")
+                for field, (was, now) in fields.items()
+                if field.rpartition(".")[2] not in CHANGEABLE and was != "absent"
+            ]
+            if refused:
+                advice = (
+                    f"only {', '.join(sorted(CHANGEABLE))}, and new tasks and models may change"
+                )
+                refused.append((None, f"{advice}; begin another study in another folder"))
+                raise DatasetErrors(self.file, refused)
             await self._prepare(note)
             self._adopt(how.options, note)
             latest = record.changes[-1].digest if record.changes else record.digest
@@ -234,19 +245,6 @@ class StudyFolder:
             if fields:
                 note(f"changed since the start: {', '.join(fields)}")
             return await self._run(listener_for, how)
-
-    def _check_changes(self, fields: Mapping[str, tuple[Any, Any]]) -> None:
-        """DatasetErrors for the fields that may not change, each with its line."""
-        lines = TomlLines(self.file, self.text)
-        refused = [
-            (lines.line(field.split(".")), f"{field} was {was} at the start and is {now} now")
-            for field, (was, now) in fields.items()
-            if field.rpartition(".")[2] not in CHANGEABLE and was != "absent"
-        ]
-        if refused:
-            advice = f"only {', '.join(sorted(CHANGEABLE))}, and new tasks and models may change"
-            refused.append((None, f"{advice}; begin another study in another folder"))
-            raise DatasetErrors(self.file, refused)
 
     def _write(self, record: StudyRecord) -> None:
         data = record.model_dump_json(indent=2).encode() + b"\n"

@@ -146,7 +146,10 @@ class StudyPlan(Scope):
         options: RunOptions = from_arguments(RunOptions, values, "study")
         if isinstance(answering.prices, ModelFacts):
             options = replace(options, calls=replace(options.calls, prices=answering.prices))
-        if self._shares_no_key(model):
+        addresses = {self.address(name) for name in self.models} - {None}
+        scope = self.models[model]
+        is_compatible = scope.model.startswith(COMPATIBLE)
+        if is_compatible and scope.api_key_env is None and len(addresses) > 1:
             options = replace(options, parameters=with_variable(options.parameters, NO_KEY))
         return replace(options, study=use, preflight="on", permit=permit)
 
@@ -167,13 +170,6 @@ class StudyPlan(Scope):
             return None
         url = plan.options_of_run.get("base_url", self.options_of_run.get("base_url"))
         return base_url_of(plan.model, str(url) if url else None)
-
-    def _shares_no_key(self, model: str) -> bool:
-        """Whether the usual key is kept from the model, as it would go to strangers."""
-        addresses = {self.address(name) for name in self.models} - {None}
-        scope = self.models[model]
-        is_compatible = scope.model.startswith(COMPATIBLE)
-        return is_compatible and scope.api_key_env is None and len(addresses) > 1
 
 
 def _names_code(value: JsonValue) -> bool:

@@ -83,13 +83,17 @@ class _Reading:
                     self.add((*place, name), problem_text)
         if plan is not None and len(plan.tasks) * len(plan.models) > MOST_RUNS:
             self.add(("tasks",), f"tasks and models make more than {MOST_RUNS} runs")
-        for name, twin in _twins(data.get("models")):
-            line = self.toml.line(("models", twin))
-            self.add(
-                ("models", name),
-                f"models.{name} is the same as models.{twin} (line {line}); use repeats to ask "
-                "more than once",
+        seen: dict[str, str] = {}
+        models = data.get("models")
+        for name, table in models.items() if isinstance(models, Mapping) else ():
+            is_table = isinstance(table, Mapping)
+            twin = seen.setdefault(
+                repr(sorted(table.items(), key=str) if is_table else table), name
             )
+            if twin != name:
+                line = self.toml.line(("models", twin))
+                text = f"models.{name} is the same as models.{twin} (line {line})"
+                self.add(("models", name), f"{text}; use repeats to ask more than once")
         return plan
 
     def _sound_part(self) -> StudyPlan | None:
@@ -241,16 +245,6 @@ def _option_problem(place: Place, name: str, value: Any) -> str | None:
         return None  # read with the task
     problem = keyword_problem(known[name], value)
     return None if problem is None else f"{where}{name}: {problem}"
-
-
-def _twins(models: Any) -> Iterator[tuple[str, str]]:
-    """Each model that is an earlier one again, and that one."""
-    seen: dict[str, str] = {}
-    for name, table in models.items() if isinstance(models, Mapping) else ():
-        text = repr(sorted(table.items(), key=str)) if isinstance(table, Mapping) else repr(table)
-        if text in seen:
-            yield name, seen[text]
-        seen.setdefault(text, name)
 
 
 def _at(data: Any, place: Place) -> Any:

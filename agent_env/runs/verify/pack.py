@@ -267,22 +267,16 @@ def opened(target: Path) -> Iterator[Case]:
         except ValidationError as exc:
             reason = f"is no list of digests: {first_problem(exc.errors())}"
             raise DatasetError(f"{target}: {DIGESTS}", None, reason) from exc
-        yield Case(
-            Run.open(Path(scratch) / FOLDER),
-            file_findings=tuple(_misstated(digests, stated)),
-            files=len(stated),
-        )
-
-
-def _misstated(digests: dict[str, str], stated: dict[str, str]) -> Iterator[str]:
-    """Where the files are not those of the list."""
-    for name in sorted({*digests, *stated}):
-        if name not in stated:
-            yield f"{name.removeprefix(FOLDER)}: is not in {DIGESTS}"
-        elif name not in digests:
-            yield f"{name.removeprefix(FOLDER)}: is missing"
-        elif digests[name] != stated[name]:
-            yield f"{name.removeprefix(FOLDER)}: was changed after it was packed"
+        findings = []
+        for name in sorted({*digests, *stated}):
+            if name not in stated:
+                findings.append(f"{name.removeprefix(FOLDER)}: is not in {DIGESTS}")
+            elif name not in digests:
+                findings.append(f"{name.removeprefix(FOLDER)}: is missing")
+            elif digests[name] != stated[name]:
+                findings.append(f"{name.removeprefix(FOLDER)}: was changed after it was packed")
+        run = Run.open(Path(scratch) / FOLDER)
+        yield Case(run, file_findings=tuple(findings), files=len(stated))
 
 
 def _unpack(file: Path, folder: Path) -> dict[str, str]:
