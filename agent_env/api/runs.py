@@ -67,7 +67,6 @@ async def run(
     arguments = {
         "model": local.model(model),
         "conditions": local.conditions(several(conditions), several(tools)),
-        "tools": [tool for tool in several(tools) if isinstance(tool, str)],
     }
     chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
     chosen = replace(chosen, preflight=preflight, objects=local.objects)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -51,7 +51,7 @@ class McpServer(Stored):
     isolation: Plain[Isolation] = "run"
     """Whether all episodes share one process, or connection, or each has its own."""
     sandboxed: Command[bool] = False
-    timeout_s: Plain[float] = 60.0
+    timeout_s: ClassVar[float] = 60.0
     """Of one call."""
     title: Plain[str | None] = None
     """What the server calls itself."""

@@ -42,7 +42,6 @@ class RunKeywords(TypedDict, total=False):
     mcp_env: Sequence[str] | str
     mcp_isolation: Sequence[str] | str
     mcp_sandbox: bool
-    mcp_timeout: float
     reply_timeout_s: float | None
     idle_s: float | None
     tool_protocol: str

@@ -18,7 +18,6 @@ from agent_env.tasks.conditions import ALIASES, parse_condition
 from agent_env.tasks.family import Family, family_of
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names
-from agent_env.wiring.plugins import tools_named
 from agent_env.wiring.registry import FAMILIES, MODELS
 from agent_env.wiring.trust import own_call, own_plugins
 
@@ -109,8 +108,10 @@ class LocalObjects:
         self, conditions: Iterable[str | Condition], tools: Iterable[ToolLike]
     ) -> list[str | schema.Condition]:
         """Own conditions as a run stores them; so texts that name one of the tools."""
-        every = list(tools)
-        by_name = {} if all(isinstance(tool, str) for tool in every) else self._by_name(every)
+        by_name: dict[str, ToolTraits] = {}
+        for traits in map(self.tool, tools):
+            if by_name.setdefault(traits.name, traits) != traits:
+                raise ConfigError(f"tool '{traits.name}' is taken twice, by {traits.path}")
         return [
             self.condition(each)
             if isinstance(each, Condition)
@@ -119,11 +120,6 @@ class LocalObjects:
             else each
             for each in conditions
         ]
-
-    def _by_name(self, tools: Iterable[ToolLike]) -> Mapping[str, ToolTraits]:
-        texts = [tool for tool in tools if isinstance(tool, str)]
-        traits = [self.tool(tool) for tool in tools if not isinstance(tool, str)]
-        return {**tools_named(texts, own_call()), **{each.name: each for each in traits}}
 
     def _named(self, registry: Registry[Any], thing: object, name: str) -> str:
         entry = registry.entry_of(thing, name)

@@ -122,7 +122,8 @@ class RunOptions:
         tuple[str | Condition, ...],
         Opt(
             "Parts joined by +: base, facts, explicit, explicit-paper, cited, web, web-once, cal, "
-            "events, python, sql, mcp:NAME; or ladder, which shows at which step points are lost. "
+            "events, python, sql, mcp:NAME, a tool of your own (an installed one, MODULE:NAME or "
+            "file.py:NAME of a function); or ladder, which shows at which step points are lost. "
             "Repeatable.",
             WHAT,
             "--condition",
@@ -134,17 +135,6 @@ class RunOptions:
         ),
     ] = ()
     """Names; empty for the task's own that can run here."""
-    tools: Annotated[
-        tuple[str, ...],
-        Opt(
-            "A tool of your own that conditions may name: an installed one, MODULE:NAME or "
-            "file.py:NAME of a function. Repeatable.",
-            WHAT,
-            "--tool",
-            manifest="conditions",
-            reach=Reach.CODE,
-        ),
-    ] = ()
     cited_from: Annotated[
         tuple[str, ...],
         Opt(

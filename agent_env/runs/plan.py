@@ -61,7 +61,7 @@ from agent_env.wiring.models import (
     open_model,
     steps_of_task,
 )
-from agent_env.wiring.plugins import tools_named, uses_in
+from agent_env.wiring.plugins import uses_in
 from agent_env.wiring.registry import FAMILIES, POLICIES, load_family
 from agent_env.wiring.sandboxes import choose_sandbox
 from agent_env.wiring.trust import check_reading
@@ -144,10 +144,8 @@ async def plan_run(
         )  # fmt: skip
         parts = Parts(counted)
     allow_open_files(options.concurrency)
-    tools = tools_named(options.tools, plugins.permit)
-    servers = await read_servers(servers_of(options.mcp), note, plugins, tools)
-    tools = {**tools, **mcp_traits(servers)}
-    conditions, sandbox = await _conditions(options, task, tools, note)
+    servers = await read_servers(servers_of(options.mcp), note, plugins)
+    conditions, sandbox = await _conditions(options, task, mcp_traits(servers), note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
     limits = episode_limits(fit | dict(options.limits), task, conditions)
     priced = asked_tier(options.parameters)
@@ -315,7 +313,7 @@ def conditions_of(
     if not contexts and (is_found or LADDER in options.conditions):
         contexts = ["cited"]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
-    first = with_first_steps(parsed, options.first_steps)
+    first = with_first_steps(parsed, options.first_steps, options.permit)
     worlds = with_disturbances(first, options.disturbances_of(first))
     worlds = with_agents(worlds, agents_of(options.agents))
     return with_formats(options.clock.on_days(worlds, options), options.answer_formats or ("free",))

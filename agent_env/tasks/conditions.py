@@ -408,7 +408,7 @@ def is_twin(one: Condition, other: Condition, field: str) -> bool:
 
 
 def with_first_steps(
-    conditions: Sequence[Condition], choices: Sequence[str]
+    conditions: Sequence[Condition], choices: Sequence[str], permit: Permit = NOTHING
 ) -> tuple[Condition, ...]:
     """The conditions with the tool choice of their first step: by CONDITION=CHOICE among `choices`,
     else by a CHOICE for all, else `required`; `auto` without tools; a choice in the name stays. For
@@ -421,7 +421,7 @@ def with_first_steps(
             advice = "write required, auto, none or both, or CONDITION=one of them"
             raise ConfigError(f"--first-step {text}: {advice}")
         if equals:
-            full_name = parse_condition(name, own_tools(conditions)).name
+            full_name = parse_condition(name, own_tools(conditions), permit).name
             condition = next((c for c in conditions if c.name == full_name), None)
             if condition is None:
                 names = ", ".join(c.name for c in conditions)

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,17 +103,6 @@ class McpOptions:
             reach=Reach.COMMAND,
         ),
     ] = False
-    timeout_s: Annotated[
-        float,
-        Opt(
-            "Seconds for one call of their tools.",
-            MCP,
-            "--mcp-timeout",
-            min=0.1,
-            manifest="mcp",
-            reach=Reach.NOTHING,
-        ),
-    ] = 60.0
 
 
 def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
@@ -137,7 +126,6 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
                 environment=tuple(environment.get(name, ())),
                 isolation=modes.get(name, modes.get("", "run")),
                 sandboxed=options.sandboxed,
-                timeout_s=options.timeout_s,
             ),
         )
         for name, command in commands.items()
@@ -206,13 +194,10 @@ LOGS = "mcp"
 
 
 async def read_servers(
-    servers: Sequence[McpServer],
-    note: Callable[[str], None],
-    plugins: Plugins,
-    taken: Collection[str] = (),
+    servers: Sequence[McpServer], note: Callable[[str], None], plugins: Plugins
 ) -> tuple[McpServer, ...]:
     """The servers with what they say of themselves, asked now and left again; their tools have
-    names that none of ours has, nor any of `taken`. ConfigError for one that cannot be had."""
+    names that none of ours has. ConfigError for one that cannot be had."""
     if not servers:
         return ()
     from agent_env.mcp.connection import check_sdk
@@ -230,7 +215,7 @@ async def read_servers(
                 note(f"left out mcp:{server.name}/{tool.name}: {tool.problem}")
         if not server.offered:
             raise ConfigError(f"--mcp {server.name}: the server offers no tool that can be used")
-    return with_names(read, {*tool_names(), *TOOLS.names(), *taken})
+    return with_names(read, {*tool_names(), *TOOLS.names()})
 
 
 async def _read(server: McpServer, permit: Permit) -> McpServer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,11 +10,10 @@ from agent_env.errors import ConfigError
 from agent_env.graph.strategies import STRATEGIES
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest, PluginUse
-from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
 from agent_env.sandbox.choose import SANDBOXES
 from agent_env.tasks.scorers import METRICS, SCORERS
-from agent_env.tasks.tool_registry import TOOLS, plugin_tool
+from agent_env.tasks.tool_registry import TOOLS
 from agent_env.web.plugin import FETCHERS, HTTP
 from agent_env.web.providers.catalogue import PROVIDERS
 from agent_env.wiring.models import head_of, model_entry
@@ -87,19 +86,6 @@ def report_changes(manifest: Manifest, permit: Permit, note: Callable[[str], Non
             continue
         if before is not None and before != now and now.digest is not None:
             note(f"changed since the run: {each.registry.kind} {each.name}: {before} → {now}")
-
-
-def tools_named(texts: Iterable[str], permit: Permit) -> dict[str, ToolTraits]:
-    """The tools of --tool, by name; ConfigError for two of one name."""
-    tools: dict[str, ToolTraits] = {}
-    for text in texts:
-        traits = plugin_tool(text, permit)
-        if (namesake := tools.get(traits.name)) is not None:
-            raise ConfigError(
-                f"tool '{traits.name}' is taken twice: by {namesake.path} and by {traits.path}"
-            )
-        tools[traits.name] = traits
-    return tools
 
 
 def with_model(manifest: Manifest, model: str, objects: Objects = NO_OBJECTS) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from agent_env.mcp.connection import Connection, McpError
 from agent_env.mcp.hosts import Hosts, call_key
 from agent_env.mcp.listing import read_server, with_names
 from agent_env.mcp.transport import stdio_transport
-from agent_env.records.mcp import mcp_traits
+from agent_env.records.mcp import McpServer, mcp_traits
 from agent_env.records.schema import ToolResult
 from tests.mcp.servers import by_hand
 
@@ -103,16 +103,16 @@ def test_each_misdeed_has_its_outcome_and_the_server_goes_on(tmp_path):
     assert "[on stdout] by_hand.py listens on stdin" in log
 
 
-def test_a_server_that_answers_nobody_is_started_again(tmp_path):
+def test_a_server_that_answers_nobody_is_started_again(tmp_path, monkeypatch):
     results = []
+    monkeypatch.setattr(McpServer, "timeout_s", 0.3)
 
     async def work(episode, server):
         results.append(await call(episode, server, "hang"))
-        host = episode.hosts.host("hand", {})
-        host.server = host.server.model_copy(update={"timeout_s": 30.0})
+        monkeypatch.setattr(McpServer, "timeout_s", 30.0)
         results.append(await call(episode, server, "echo"))
 
-    at_work(by_hand(timeout_s=0.3), tmp_path, work)
+    at_work(by_hand(), tmp_path, work)
     assert [result.error for result in results] == ["timeout: no answer within 0.3 s", None]
 
 
@@ -141,9 +141,9 @@ def test_results_are_checked_by_the_servers_own_schema_which_may_be_any(tmp_path
     }
 
 
-def test_the_check_of_a_result_ends_with_the_calls_time(tmp_path):
-    server = by_hand("outputs", timeout_s=0.5)
-    errors = errors_of(server, tmp_path, "references", "kept")
+def test_the_check_of_a_result_ends_with_the_calls_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(McpServer, "timeout_s", 0.5)
+    errors = errors_of(by_hand("outputs"), tmp_path, "references", "kept")
     assert errors == ["timeout: no answer within 0.5 s", None]
 
 
@@ -156,15 +156,16 @@ def test_a_server_that_sends_without_end_is_ended(tmp_path):
     assert (tmp_path / "hand.log").stat().st_size < 1_000_000
 
 
-def test_a_result_that_costs_more_than_it_looks_fails_its_own_call(tmp_path):
+def test_a_result_that_costs_more_than_it_looks_fails_its_own_call(tmp_path, monkeypatch):
     """600,000 empty texts took 1.3 GB and 22 s; deep brackets failed the episode."""
+    monkeypatch.setattr(McpServer, "timeout_s", 2.0)
     results = {}
 
     async def work(episode, server):
         for tool in ["deep", "blocks", "lists", "error", "slow", "echo"]:
             results[tool] = await call(episode, server, tool)
 
-    at_work(by_hand("sly", timeout_s=2.0), tmp_path, work)
+    at_work(by_hand("sly"), tmp_path, work)
     assert [tool for tool, result in results.items() if result.error is None] == ["deep", "echo"]
     for tool in ("blocks", "lists"):
         assert "200,000 lists and objects" in str(results[tool].error)

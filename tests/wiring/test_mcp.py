@@ -21,7 +21,7 @@ def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
     )
     time, far = servers_of(options)
     assert time.command == ("mcp-server-time", "--local-timezone", "Asia/Tokyo")
-    assert (time.environment, time.isolation, time.timeout_s) == (("HOME",), "episode", 60.0)
+    assert (time.environment, time.isolation) == (("HOME",), "episode")
     assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
     given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
     options = from_arguments(RunOptions, given, "run")

@@ -19,7 +19,7 @@ def home(tmp_path):
 def test_a_run_of_files_alone(home):
     done = agent_env(
         "run", "my_family.py:FAMILY", "--model", "my_models.py:guess",
-        "--tool", "my_tools.py:almanac", "--condition", "cal+almanac",
+        "--condition", "cal+my_tools.py:almanac", "--first-step", "cal+my_tools.py:almanac=auto",
         "--limit", "2", "--out", "run", cwd=home,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -72,12 +72,11 @@ def test_the_family_says_whether_the_scripted_model_knows_it(home):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (("--tool", "my_tools.py:almanac"), "no condition uses the tool almanac; add --condition"),
-        (("--tool", "none.py:x", "--condition", "x"), "tool 'none.py:x': there is no file"),
-        (("--tool", "my_tools.py:x", "--condition", "x"), "has no x"),
+        (("--condition", "none.py:x"), "tool 'none.py:x': there is no file"),
+        (("--condition", "my_tools.py:x"), "has no x"),
         (("--condition", "almanac"), "no part 'almanac'; join these by +: base"),
         (("--temperature", "1"), "model my_models.py:guess is a function and takes no param"),
-        (("--tool", "my_tools.py:almanac", "--tool", "same.py:almanac"), "is taken twice"),
+        (("--condition", "my_tools.py:almanac+same.py:almanac"), "names a part twice"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line(more, told, home):

@@ -178,7 +178,6 @@ class _Reading:
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake hides them."""
         from agent_env.wiring.mcp import unread_tools
-        from agent_env.wiring.plugins import tools_named
         from agent_env.wiring.registry import FAMILIES
 
         with self._noted("tasks", task, "task"):
@@ -191,8 +190,7 @@ class _Reading:
                 )
                 with self._noted("tasks", task, "conditions"):
                     texts = [each for each in names if isinstance(each, str)]
-                    tools = tools_named(options.tools, options.permit)
-                    return conditions_of(options, names, tools | unread_tools(options.mcp, texts))
+                    return conditions_of(options, names, unread_tools(options.mcp, texts))
         return ()
 
     @contextmanager
