@@ -30,18 +30,13 @@ class Meter:
     steps: int = 0
     tool_calls: int = 0
     by_tool: Counter[str] = field(default_factory=Counter)
-    input_tokens: int = 0
-    output_tokens: int = 0
+    tokens: int = 0
+    """Input and output together."""
     cost_usd: float = 0.0
     started_s: float = 0.0
     waited_s: float = 0.0
     """Waits that are ours and not the episode's."""
     _timer: asyncio.Timeout | None = None
-
-    @property
-    def tokens(self) -> int:
-        """Input and output together."""
-        return self.input_tokens + self.output_tokens
 
     def count_reply(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], reply: Reply
@@ -53,8 +48,7 @@ class Meter:
 
     def count(self, usage: Usage) -> None:
         """The tokens of a call, as far as they are known."""
-        self.input_tokens += usage.input_tokens or 0
-        self.output_tokens += usage.output_tokens or 0
+        self.tokens += (usage.input_tokens or 0) + (usage.output_tokens or 0)
         self.cost_usd += usage.charged_usd(self.facts)
 
     def reached(self, limits: Limits) -> StopReason | None:

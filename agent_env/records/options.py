@@ -39,7 +39,7 @@ class Opt:
     min: float | None = None
     max: float | None = None
     shown: str | bool = True
-    """The default as the help has it, where it is other than the value; False shows none."""
+    """The default as the help has it, where it is other than the value."""
     manifest: str | None = None
     """Its place in run.json, `entry` or `entry.name`; None where it has none."""
     resume: bool = False

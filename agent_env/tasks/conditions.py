@@ -73,10 +73,8 @@ def parse_conditions(
     used_tools = {tool for condition in parsed for tool in condition.tools}
     for part in dict.fromkeys(map(_tool_part, tools.values())):
         if not any(name in used_tools for name, tool in tools.items() if _tool_part(tool) == part):
-            what = (
-                f"the {'MCP server' if part.startswith(MCP) else 'tool'} {part.removeprefix(MCP)}"
-            )
-            raise ConfigError(f"no condition uses {what}; add --condition {part}")
+            server = part.removeprefix(MCP)
+            raise ConfigError(f"no condition uses the MCP server {server}; add --condition {part}")
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:

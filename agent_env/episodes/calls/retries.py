@@ -21,7 +21,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from math import inf
 from typing import Annotated
 
 from agent_env.errors import ModelError, ModelErrorKind, RunStopped
@@ -60,14 +59,13 @@ class Retries:
     ] = 6
     """Calls for one reply, the first included."""
     time_s: Annotated[
-        float | None,
+        float,
         Opt(
             "Seconds in which they may start; also how long a run waits for a server that is "
             "away, such as 3600.",
             CALLS,
             "--retry-time-s",
             min=0.0,
-            typed=float,
         ),
     ] = 600.0
     """From the first call to the start of the last one."""
@@ -114,7 +112,7 @@ class Tries:
         wait = self.rules.wait_s(count, chance)
         if error.retry_after_s is not None:  # obeyed; the random part keeps clients apart
             wait = max(wait, error.retry_after_s + self.rules.first_wait_s * 0.5 * chance)
-        if self.rules.time_s is not None and elapsed_s + wait > self.rules.time_s:
+        if elapsed_s + wait > self.rules.time_s:
             return GiveUp(
                 f"given up after {count} calls in {elapsed_s:.0f} s: a further wait of {wait:.0f} s"
                 f" is more than the {self.rules.time_s:g} s allowed"
@@ -202,8 +200,8 @@ def silent(text: str) -> None:
 class Outage:
     """The state of a run's server, as far as the run knows."""
 
-    longest_s: float | None = 600.0
-    """The run stops after this time without a reply; None: never."""
+    longest_s: float = 600.0
+    """The run stops after this time without a reply."""
     is_up: IsUp | None = None
     """None without a health check: calls are then retried with exponential backoff."""
     note: Callable[[str], None] = silent
@@ -223,7 +221,7 @@ class Outage:
     """Waits in this outage; calls that failed together wait once."""
     _failing: set[object] = field(default_factory=set)
     """The requests that failed since the last reply."""
-    _most_s: float | None = None
+    _most_s: float = 0.0
     """Maximum of this wait."""
     _passed: int = 0
     _told_s: float = 0.0
@@ -295,11 +293,9 @@ class Outage:
         self.since_s = self._told_s = self.clock()
         self._most_s, name = self.longest_s, "its server"
         is_new = error.unsent and not (self.replies or self.has_answered)
-        longest_s = inf if self.longest_s is None else self.longest_s
-        if is_new and longest_s > FIRST_REPLY_S:
+        if is_new and self.longest_s > FIRST_REPLY_S:
             self._most_s, name = FIRST_REPLY_S, "a server that never answered"
-        most = "" if self._most_s is None else f", at most {self._most_s:g} s"
-        self.note(f"the run waits for {name}{most}: {error}")
+        self.note(f"the run waits for {name}, at most {self._most_s:g} s: {error}")
 
     async def _until_up(self, error: ModelError) -> bool:
         self._rounds += 1
@@ -309,7 +305,7 @@ class Outage:
         if is_alone and self._rounds >= self.attempts and self.is_up and await self.is_up():
             self.since_s, self._rounds = None, 0
             return False
-        while self._most_s is None or self.away_s + wait_s <= self._most_s:
+        while self.away_s + wait_s <= self._most_s:
             await asyncio.sleep(wait_s)
             if self.is_up is None or await self.is_up():
                 return True

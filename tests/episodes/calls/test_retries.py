@@ -243,7 +243,7 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
     slept = []
 
     async def go(sleep):
-        outage = Outage(None, first_wait_s=1.0, longest_wait_s=4.0)
+        outage = Outage(first_wait_s=1.0, longest_wait_s=4.0)
         for _ in range(4):
             assert await outage.wait(LOADING)
         outage.answered()
@@ -262,7 +262,6 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
     ("error", "has_answered", "longest_s", "most"),
     [
         (REFUSED, False, 600.0, "a server that never answered, at most 30 s"),
-        (REFUSED, False, None, "a server that never answered, at most 30 s"),
         (REFUSED, False, 5.0, "its server, at most 5 s"),
         (REFUSED, False, 0.0, "its server, at most 0 s"),
         (REFUSED, True, 600.0, "its server, at most 600 s"),

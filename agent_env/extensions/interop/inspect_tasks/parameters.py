@@ -77,7 +77,7 @@ def _is_ours(key: Keyword) -> bool:
     part = key.option.path[0]
     if part == "parameters":
         return key.name == "tool_protocol"
-    return part not in ("calls", "stop") and key.name not in (*INSTEAD, *OTHERS)
+    return part != "calls" and key.name not in (*INSTEAD, *OTHERS)
 
 
 def _unknown(name: str, known: Mapping[str, Keyword]) -> str:
