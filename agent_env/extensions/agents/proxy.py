@@ -66,7 +66,12 @@ class Proxy:
             await self._mcp(scope, receive, send)
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
-        http = HttpRequest(scope["method"], scope["path"], await _body(receive), headers)
+        parts, more = list[bytes](), True
+        while more:
+            event = await receive()
+            parts.append(event.get("body", b""))
+            more = event.get("more_body", False)
+        http = HttpRequest(scope["method"], scope["path"], b"".join(parts), headers)
         # from its version on, once: agents join base addresses and paths in several ways
         path = re.sub(r"^(/v1)+(?=/v1)", "", http.path.replace("//", "/"))
         api = next((a for form, a in self._apis.items() if re.fullmatch(form, path)), None)
@@ -219,15 +224,6 @@ def _parsed(body: bytes) -> Any:
     if b"\\ud" in body.lower():
         return json.loads(writable(json.dumps(value, ensure_ascii=False)))
     return value
-
-
-async def _body(receive: Any) -> bytes:
-    parts, more = list[bytes](), True
-    while more:
-        event = await receive()
-        parts.append(event.get("body", b""))
-        more = event.get("more_body", False)
-    return b"".join(parts)
 
 
 async def _gone(receive: Any) -> None:

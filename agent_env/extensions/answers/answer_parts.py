@@ -79,14 +79,7 @@ def user_text(reply: str) -> str:
         text = text.rpartition("assistantfinal")[2]
     if not any(mark in text for mark in "<[◁"):
         return text
-    for piece in _TOKEN.split(_without_reasoning(text)):
-        if not _ROLE.fullmatch(piece.strip()[:100]):
-            return piece
-    return ""
-
-
-def _without_reasoning(text: str) -> str:
-    """An unclosed tag hides all the text after it, an unopened one all the text before it."""
+    # an unclosed tag hides all the text after it, an unopened one all the text before it
     outside: list[str] = []
     at, is_inside = 0, False
     for tag in _TAG.finditer(text):
@@ -98,7 +91,10 @@ def _without_reasoning(text: str) -> str:
         if not is_inside:
             outside.clear()
         at, is_inside = tag.end(), False
-    return "".join(outside if is_inside else [*outside, text[at:]])
+    for piece in _TOKEN.split("".join(outside if is_inside else [*outside, text[at:]])):
+        if not _ROLE.fullmatch(piece.strip()[:100]):
+            return piece
+    return ""
 
 
 # Where the answer begins ------------------------------------------------------------------------

@@ -63,17 +63,7 @@ def match_dates(
 ) -> Matching:
     """The matching of two sets of ISO dates; symmetric, 0 only for equal sets."""
     few, many = sorted((_days(gold), _days(answer)), key=len)
-    unmatched, total = len(many) - len(few), _least_total(few, many)
-    mean = (total + unmatched * unmatched_days) / len(many) if many else 0.0
-    return Matching(mean, len(few), total, unmatched)
-
-
-def _days(dates: Iterable[str]) -> list[int]:
-    return sorted({date.fromisoformat(text).toordinal() for text in dates})
-
-
-def _least_total(few: list[int], many: list[int]) -> int:
-    """Least sum of distances between all of `few` and distinct dates of `many`, both sorted."""
+    # least sum of distances between all of `few` and distinct dates of `many`, both sorted
     slack = len(many) - len(few)
     best = [0] * (slack + 1)  # best[s]: cost so far with s of `many` skipped
     for k, day in enumerate(few):
@@ -82,4 +72,10 @@ def _least_total(few: list[int], many: list[int]) -> int:
             least = best[s] if least is None else min(least, best[s])
             row.append(least + abs(many[k + s] - day))
         best = row
-    return min(best) if few else 0
+    unmatched, total = len(many) - len(few), min(best) if few else 0
+    mean = (total + unmatched * unmatched_days) / len(many) if many else 0.0
+    return Matching(mean, len(few), total, unmatched)
+
+
+def _days(dates: Iterable[str]) -> list[int]:
+    return sorted({date.fromisoformat(text).toordinal() for text in dates})

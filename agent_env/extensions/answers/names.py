@@ -88,23 +88,7 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     else:
         return NameList(None, "no line that begins with Answer:")
     end = _END.search(answer)
-    return _read(answer[: end.start()] if end else answer, rule, known)
-
-
-def _list_of_lines(text: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The entries of a text that is nothing but a list, a line each, perhaps under a heading; lines
-    without a list mark are known names. () for any other text."""
-    lines = [line.strip() for line in text[:LONGEST].strip().splitlines() if line.strip()]
-    if lines and lines[0].rstrip("*_").endswith(":") and not _ENTRY.match(lines[0]):
-        lines = lines[1:]
-    names = _KnownNames.of(known)
-    is_list = all(
-        (_ENTRY.match(line) and len(line) <= LONGEST_ENTRY) or names.has(line) for line in lines
-    )
-    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, lines)))) if is_list else ()
-
-
-def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
+    answer = answer[: end.start()] if end else answer
     answer = answer.strip().strip("`*").strip()
     if answer.startswith("["):
         names = _json_list(answer)
@@ -123,6 +107,19 @@ def _read(answer: str, rule: str, known: Iterable[str]) -> NameList:
     if normalise(answer) in _NONE:
         return NameList((), rule, answer)
     return NameList(split_names(answer, known), rule, answer)
+
+
+def _list_of_lines(text: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The entries of a text that is nothing but a list, a line each, perhaps under a heading; lines
+    without a list mark are known names. () for any other text."""
+    lines = [line.strip() for line in text[:LONGEST].strip().splitlines() if line.strip()]
+    if lines and lines[0].rstrip("*_").endswith(":") and not _ENTRY.match(lines[0]):
+        lines = lines[1:]
+    names = _KnownNames.of(known)
+    is_list = all(
+        (_ENTRY.match(line) and len(line) <= LONGEST_ENTRY) or names.has(line) for line in lines
+    )
+    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, lines)))) if is_list else ()
 
 
 def asks(answer: str, known: Iterable[str]) -> bool:

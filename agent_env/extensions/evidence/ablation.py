@@ -100,7 +100,21 @@ def with_ablations(
     index = FullText(store.connection) if store is not None and is_sealed else None
     for sample in made.samples:
         try:
-            changes = _ablation_of(sample, options, task, store, index)
+            # CannotShift where there is nothing to block or no shifted world
+            blocked = proving_pages(sample, store, index)
+            if not blocked:
+                raise CannotShift("the web has no page that proves their answers")
+
+            def text_at(url: str) -> str | None:
+                page = stored_page(store, url)
+                return None if page is None else page.text
+
+            shifted: ShiftedWorld | None = None
+            if "shifted" in options.web_ablations:
+                assert task.shift is not None  # checked before
+                shifted = task.shift(sample, Random(f"shift/{options.seed}/{sample.id}"), text_at)
+            is_blocked = "blocked" in options.web_ablations
+            changes = SampleAblation(blocked=blocked if is_blocked else (), shifted=shifted)
             samples.append(sample.model_copy(update={"ablation": changes}))
         except CannotShift as exc:
             left_out[sample.id] = str(exc)
@@ -120,30 +134,6 @@ def note_left_out(left_out: Mapping[str, str], count: int, note: Callable[[str],
         own = [name for name, why in left_out.items() if why == reason]
         names = ", ".join(own[:NAMED]) + (", …" if len(own) > NAMED else "")
         note(f"left {len(own)} of {count} samples out, as {reason}: {names}")
-
-
-def _ablation_of(
-    sample: Sample,
-    options: RunOptions,
-    task: Task,
-    store: SqlitePages | None,
-    index: FullText | None,
-) -> SampleAblation:
-    """CannotShift where there is nothing to block or no shifted world."""
-    blocked = proving_pages(sample, store, index)
-    if not blocked:
-        raise CannotShift("the web has no page that proves their answers")
-
-    def text_at(url: str) -> str | None:
-        page = stored_page(store, url)
-        return None if page is None else page.text
-
-    shifted: ShiftedWorld | None = None
-    if "shifted" in options.web_ablations:
-        assert task.shift is not None  # checked before
-        shifted = task.shift(sample, Random(f"shift/{options.seed}/{sample.id}"), text_at)
-    is_blocked = "blocked" in options.web_ablations
-    return SampleAblation(blocked=blocked if is_blocked else (), shifted=shifted)
 
 
 # Which pages prove a sample ---------------------------------------------------------------------

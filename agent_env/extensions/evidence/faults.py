@@ -180,7 +180,14 @@ class FaultyTool:
         if kind == "stale":
             return true if before is None else before.model_copy(update={"fault": None})
         if kind == "other":
-            return await self._other_page(rng, true, arguments)
+            own = {arguments.get("url"), *(ref.url for ref in true.pages)}
+            others = [url for url in dict.fromkeys(self._draws.urls) if url not in own]
+            if not others:
+                return true
+            try:
+                return await self._inner.run({**arguments, "url": rng.choice(others)})
+            except ToolError:
+                return true
         if kind == "empty":
             words = inner.empty_output(arguments) if isinstance(inner, SaysNothingFound) else ""
             return ToolResult(output=words, duration_s=true.duration_s)
@@ -190,19 +197,6 @@ class FaultyTool:
         text = garbled(true.output) if kind == "malformed" else cut(true.output, rng)
         pages = tuple(ref for ref in true.pages if ref.url in text)
         return true.model_copy(update={"output": text, "pages": pages})
-
-    async def _other_page(
-        self, rng: Random, true: ToolResult, arguments: dict[str, object]
-    ) -> ToolResult:
-        """The page of another address that the episode has seen."""
-        own = {arguments.get("url"), *(ref.url for ref in true.pages)}
-        others = [url for url in dict.fromkeys(self._draws.urls) if url not in own]
-        if not others:
-            return true
-        try:
-            return await self._inner.run({**arguments, "url": rng.choice(others)})
-        except ToolError:
-            return true
 
 
 # What the texts become --------------------------------------------------------------------------

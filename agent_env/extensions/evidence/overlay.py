@@ -8,7 +8,7 @@ it shows the other one. Not covered: what snippets of further pages say.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -143,16 +143,12 @@ def overlay_of(
     if disturbance.ablation is None or its is None:
         return None
     if disturbance.ablation == "blocked":
-        return _blocked(its.blocked, store)
+        # the overlay without these pages and without copies of what the store has of them
+        gone = frozenset(map(page_key, its.blocked))
+        pages = [page for url in gone if (page := stored_page(store, url)) is not None]
+        leading = frozenset(page_key(page.url) for page in pages)
+        return Overlay(gone | leading, texts=frozenset(text_digest(page.text) for page in pages))
     return None if its.shifted is None else shifted_overlay(its.shifted.pages)
-
-
-def _blocked(urls: Sequence[str], store: SqlitePages | None) -> Overlay:
-    """The overlay without these pages and without copies of what the store has of them."""
-    gone = frozenset(map(page_key, urls))
-    pages = [page for url in gone if (page := stored_page(store, url)) is not None]
-    leading = frozenset(page_key(page.url) for page in pages)
-    return Overlay(gone | leading, texts=frozenset(text_digest(page.text) for page in pages))
 
 
 def shifted_overlay(pages: Iterable[ChangedPage]) -> Overlay:

@@ -71,7 +71,12 @@ def read_extraction(text: str) -> Extraction:
     best: ExtractionError | None = None
     for part in [*reversed(fenced), text]:
         try:
-            return _read_part(part)
+            if _PAPER.search(part):
+                return _of_fields(_paper_fields(part))
+            objects = [f for f in _objects(part) if "facts" in f or {"years", "months"} & f.keys()]
+            if objects:
+                return _of_fields(objects[-1]) if "facts" in objects[-1] else _of_shift(objects[-1])
+            raise _trouble(part)
         except (ValueError, RecursionError) as error:
             exc = (
                 error
@@ -81,15 +86,6 @@ def read_extraction(text: str) -> Extraction:
             best = best if best is not None and best.trouble != "prose" else exc
     assert best is not None  # the text itself was tried
     raise best
-
-
-def _read_part(text: str) -> Extraction:
-    if _PAPER.search(text):
-        return _of_fields(_paper_fields(text))
-    objects = [f for f in _objects(text) if "facts" in f or {"years", "months"} & f.keys()]
-    if objects:
-        return _of_fields(objects[-1]) if "facts" in objects[-1] else _of_shift(objects[-1])
-    raise _trouble(text)
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -134,13 +134,27 @@ def solve(
     if isinstance(query, Shift):
         return Solution((query.answer,), (), ())
     if query.relation in ("before", "after"):
-        return _neighbour(facts, query, ties)
+        # the facts with the nearest strictly earlier or later start; of tied ones those of `ties`
+        before = query.relation == "before"
+        begin = _begin(facts, query)
+        if begin is None:
+            return Solution((), (), ())
+        starts = [fact.first if fact.first is not None else _NEVER for fact in facts]
+        candidates = [s for s in starts if (s < begin if before else s > begin)]
+        if not candidates:
+            return Solution((), (), _simultaneous(facts, starts, begin, query))
+        best = max(candidates) if before else min(candidates)
+        tied = tuple(fact for fact, s in zip(facts, starts, strict=True) if s == best)
+        matched = _untied(tied, ties, before)
+        return Solution(_values(matched), matched, _simultaneous(facts, starts, begin, query))
     span = query.reference
     if isinstance(span, str):
         spells = [fact for fact in facts if fact.value == span]
         if not spells:
             return Solution((), (), ())
-        return _during(facts, _full_span(spells), query.relation, ends)
+        firsts = [_NEVER if f.first is None else f.first for f in spells]
+        lasts = [-_NEVER if f.last is None else f.last for f in spells]
+        return _during(facts, Span(min(firsts), max(lasts)), query.relation, ends)
     return _during(facts, span, query.relation, ends)
 
 
@@ -159,22 +173,6 @@ def _during(facts: Sequence[Fact], span: Span, relation: str, ends: Ends) -> Sol
         elif first - NEAR <= high and last + NEAR >= low:
             near.append(fact)
     return Solution(_values(matched), tuple(matched), tuple(near))
-
-
-def _neighbour(facts: Sequence[Fact], query: Query, ties: Ties) -> Solution:
-    """The facts with the nearest strictly earlier or later start; of tied ones those of `ties`."""
-    before = query.relation == "before"
-    begin = _begin(facts, query)
-    if begin is None:
-        return Solution((), (), ())
-    starts = [fact.first if fact.first is not None else _NEVER for fact in facts]
-    candidates = [s for s in starts if (s < begin if before else s > begin)]
-    if not candidates:
-        return Solution((), (), _simultaneous(facts, starts, begin, query))
-    best = max(candidates) if before else min(candidates)
-    tied = tuple(fact for fact, s in zip(facts, starts, strict=True) if s == best)
-    matched = _untied(tied, ties, before)
-    return Solution(_values(matched), matched, _simultaneous(facts, starts, begin, query))
 
 
 def _untied(tied: tuple[Fact, ...], ties: Ties, before: bool) -> tuple[Fact, ...]:
@@ -206,12 +204,6 @@ def _simultaneous(
 ) -> tuple[Fact, ...]:
     pairs = zip(facts, starts, strict=True)
     return tuple(f for f, start in pairs if start == begin and f.value != query.reference)
-
-
-def _full_span(spells: Sequence[Fact]) -> Span:
-    firsts = [_NEVER if f.first is None else f.first for f in spells]
-    lasts = [-_NEVER if f.last is None else f.last for f in spells]
-    return Span(min(firsts), max(lasts))
 
 
 def _values(facts: Iterable[Fact]) -> tuple[str, ...]:

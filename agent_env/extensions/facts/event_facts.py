@@ -203,7 +203,14 @@ def score_screen(sample: Sample, episode: Episode) -> Score:
 def _measure(sample: EventSample, text: str) -> dict[str, object]:
     gold = _right_answers(sample)
     try:
-        answers = read_answer(text, tuple(gold))
+        # the answer of each line; Unreadable for the first that is missing or cannot be parsed
+        labels = tuple(gold)
+        lines = labelled(text, ("FIRST", "LAST", "YEARS"))
+        answers = {}
+        for label in labels:
+            if not (line := first_line(lines.get(label, ""))):
+                raise Unreadable(f"no line that begins with {label}: and says something")
+            answers[label] = read_years(line) if label == "YEARS" else read_bound(line)
     except Unreadable as exc:
         return {"outcome": "unreadable", "rule": str(exc), "metrics": {"known": 0.0}}
     right = all(is_right(gold[label], answers[label]) for label in gold)
@@ -213,17 +220,6 @@ def _measure(sample: EventSample, text: str) -> dict[str, object]:
         "rule": "labelled lines",
         "metrics": {"known": float(right)},
     }
-
-
-def read_answer(text: str, labels: tuple[str, ...]) -> dict[str, str]:
-    """The answer of each line; Unreadable for the first that is missing or cannot be parsed."""
-    lines = labelled(text, ("FIRST", "LAST", "YEARS"))
-    answers = {}
-    for label in labels:
-        if not (line := first_line(lines.get(label, ""))):
-            raise Unreadable(f"no line that begins with {label}: and says something")
-        answers[label] = read_years(line) if label == "YEARS" else read_bound(line)
-    return answers
 
 
 def is_right(gold: str, answer: str) -> bool:

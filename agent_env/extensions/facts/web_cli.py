@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -113,7 +112,9 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
     tables = _world(options)
     pages: Iterable[Page] = map(as_page, render_all(tables, level, temporal))
     if options.today is not None:
-        pages = AgingWorld(tables, level, temporal, note).on(_day(options.today)).pages()
+        if (day := iso_day(options.today)) is None:
+            raise ConfigError(f"--today '{options.today}' is not a day; write YYYY-MM-DD")
+        pages = AgingWorld(tables, level, temporal, note).on(day).pages()
     if out.exists():
         raise ConfigError(f"{out} is there already; remove it or name another --out")
     facts = intervals = None
@@ -131,12 +132,6 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
         raise ConfigError(f"cannot write to {out}: {exc}") from exc
     SealedWeb.opened(out, note).close()  # makes the larger index now, and not in the first run
     return BuiltWeb(count, digest, facts, intervals, len(temporal), passed_over(temporal))
-
-
-def _day(text: str) -> date:
-    if (day := iso_day(text)) is None:
-        raise ConfigError(f"--today '{text}' is not a day; write YYYY-MM-DD")
-    return day
 
 
 def _temporal(file: Path, note: Callable[[str], None]) -> Sequence[MaterialTable]:

@@ -168,7 +168,17 @@ class QueryService:
             excerpt = " ".join(body[:300].decode("utf-8", "replace").split())
             hint = "; give a --contact" if response.status_code == 403 else ""
             raise SearchError(f"{self.endpoint} answered {response.status_code}: {excerpt}{hint}")
-        return _solutions(body, response.headers.get("content-type", "no content type"))
+        # the bindings of SPARQL 1.1 results in JSON. The public service may break off in the middle
+        # of a 200 when a query takes too long, so that what cannot be read counts as passing.
+        content_type = response.headers.get("content-type", "no content type")
+        try:
+            value = json.loads(body)
+            rows: list[Solution] = value["results"]["bindings"]
+            if not all(isinstance(term, dict) for row in rows for term in row.values()):
+                raise TypeError("a term is no object")
+        except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
+            raise _Passing(f"answered with {content_type} that is no SPARQL result") from exc
+        return rows
 
 
 async def _read_body(response: httpx.Response) -> bytes:
@@ -179,19 +189,6 @@ async def _read_body(response: httpx.Response) -> bytes:
         if size > MOST_BYTES:
             raise SearchError(f"an answer has more than {MOST_BYTES} bytes; make pages smaller")
     return b"".join(parts)
-
-
-def _solutions(body: bytes, content_type: str) -> list[Solution]:
-    """The bindings of SPARQL 1.1 results in JSON. The public service may break off in the middle
-    of a 200 when a query takes too long, so that what cannot be read counts as passing."""
-    try:
-        value = json.loads(body)
-        rows: list[Solution] = value["results"]["bindings"]
-        if not all(isinstance(term, dict) for row in rows for term in row.values()):
-            raise TypeError("a term is no object")
-    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
-        raise _Passing(f"answered with {content_type} that is no SPARQL result") from exc
-    return rows
 
 
 PAGE_SIZE = 200

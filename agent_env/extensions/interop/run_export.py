@@ -14,7 +14,7 @@ from agent_env.sdk.records import new_folder
 from agent_env.sdk.run import Registry, ours, own_plugins
 
 if TYPE_CHECKING:
-    from agent_env.extensions.interop.export.source import Choice, Source
+    from agent_env.extensions.interop.export.source import Source
     from agent_env.sdk.run import Run
 
 EXPORTERS: Registry[Callable[[Source, Path], dict[str, int]]] = Registry(
@@ -78,7 +78,17 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
         broken.append(reason)
         note(f"left out: {reason}")
 
-    source = Source(run, run.task, on_broken, _choice(run, options))
+    # the episodes by the filters of `agent-env episodes list`, and by score
+    from agent_env.extensions.interop.export.source import Choice
+
+    if options.metric is not None and options.metric not in run.task.metrics:
+        known = ", ".join(run.task.metrics)
+        raise ConfigError(f"--metric {options.metric}: write one of {known}")
+    names = None
+    if options.where:
+        rows, _ = run.episode_rows(options.where)
+        names = frozenset(row.values["episode"] for row in rows)
+    source = Source(run, run.task, on_broken, Choice(names, options.metric, options.min_score))
     write = own_plugins().find(EXPORTERS, options.to)
     out = options.out or run.place(f"exports/{options.to}")
     if out.exists() and (not out.is_dir() or (options.out is not None and any(out.iterdir()))):
@@ -89,17 +99,3 @@ def export(run: Run, options: ExportOptions, note: Callable[[str], None]) -> Exp
     except OSError as exc:
         raise ConfigError(f"cannot write to {out}: {exc.strerror}") from exc
     return ExportResult(str(out), counts, source.left_out, len(broken))
-
-
-def _choice(run: Run, options: ExportOptions) -> Choice:
-    """The episodes by the filters of `agent-env episodes list`, and by score."""
-    from agent_env.extensions.interop.export.source import Choice
-
-    if options.metric is not None and options.metric not in run.task.metrics:
-        known = ", ".join(run.task.metrics)
-        raise ConfigError(f"--metric {options.metric}: write one of {known}")
-    names = None
-    if options.where:
-        rows, _ = run.episode_rows(options.where)
-        names = frozenset(row.values["episode"] for row in rows)
-    return Choice(names, options.metric, options.min_score)

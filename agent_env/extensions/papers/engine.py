@@ -169,7 +169,21 @@ def _prepared(
     paper = load_reproduction(options.paper)
     chosen = _chosen(paper, options.only)
     models = options.models or (() if options.responses else ("reference",))
-    paper_row = _paper_rows(paper, options.rows, models)
+    # the paper's row of each model, by its name with and without provider and address
+    rows = {row for experiment in paper.experiments for row in experiment.published}
+    known = {**{row: row for row in rows}, **paper.models}
+    paper_row = dict(known)
+    for model in models:
+        bare = model.partition("@")[0]
+        own = known.get(bare) or known.get(bare.partition("/")[2]) or known.get(bare.split("/")[-1])
+        if own:
+            paper_row[model] = own
+    for text in options.rows:
+        model, equals, row = text.rpartition("=")
+        if not equals or row not in {*rows, *paper.models.values()}:
+            names = ", ".join(sorted({*paper.models.values()} or rows))
+            raise ConfigError(f"--row {text}: write MODEL=ROW with a row of the paper: {names}")
+        paper_row[model] = row
     given = {k: v for k, v in options.run.items() if k in ("base_url", "api_key_envs")}
     server = RunOptions(options.paper, parameters=options.parameters, **given)
     for one in server.addressed(models):
@@ -188,27 +202,6 @@ def _chosen(paper: Reproduction, names: Sequence[str]) -> tuple[Experiment, ...]
     if unknown := next((name for name in names if name not in known), ""):
         raise ConfigError(f"--only {unknown}: the paper has {', '.join(known)}")
     return tuple(each for each in paper.experiments if not names or each.name in names)
-
-
-def _paper_rows(
-    paper: Reproduction, given: Sequence[str], models: Sequence[str]
-) -> Mapping[str, str]:
-    """The paper's row of each model, by its name with and without provider and address."""
-    rows = {row for experiment in paper.experiments for row in experiment.published}
-    known = {**{row: row for row in rows}, **paper.models}
-    by_name = dict(known)
-    for model in models:
-        bare = model.partition("@")[0]
-        own = known.get(bare) or known.get(bare.partition("/")[2]) or known.get(bare.split("/")[-1])
-        if own:
-            by_name[model] = own
-    for text in given:
-        model, equals, row = text.rpartition("=")
-        if not equals or row not in {*rows, *paper.models.values()}:
-            names = ", ".join(sorted({*paper.models.values()} or rows))
-            raise ConfigError(f"--row {text}: write MODEL=ROW with a row of the paper: {names}")
-        by_name[model] = row
-    return by_name
 
 
 def _with_scorer(task: Task, reading: str) -> Task:
@@ -362,7 +355,13 @@ class _Work:
         """The experiment's figures beside the paper's, with notes."""
         readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
-        lost = self._lost_scripts(experiment)
+        # what is said of each scripted model that cannot read the questions
+        runs = self.evidence().runs
+        lost = {
+            run.manifest.model: self._lost_script(name, run, self.evidence().tasks[name])
+            for name in experiment.setups
+            for run in runs.get(name, ())
+        }
         ours = [(gold, replace(m, remark=lost.get(m.row) or m.remark)) for gold, m in ours]
         if AVERAGE in experiment.published:
             ours += average_row(ours, len(experiment.published) - 1, paper_row)
@@ -420,15 +419,6 @@ class _Work:
             return experiment.incomparable or next((text for text in every if text), "")
 
         return reason
-
-    def _lost_scripts(self, experiment: Experiment) -> dict[str, str]:
-        """What is said of each scripted model that cannot read the questions."""
-        runs = self.evidence().runs
-        return {
-            run.manifest.model: self._lost_script(name, run, self.evidence().tasks[name])
-            for name in experiment.setups
-            for run in runs.get(name, ())
-        }
 
     def _lost_script(self, setup: str, run: RunData, task: Task) -> str:
         """That the model is a script which does not know the wording of published questions; ""

@@ -7,7 +7,7 @@ Unless a paper has a format of its own, a file holds JSON lines. A line has `set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -83,7 +83,22 @@ def response_runs(
         used = {episode.sample for episode, _ in scored}
         chosen = [sample for sample in read.samples if sample.id in used]
         if scored:
-            manifest = _manifest(model, own, task, len(chosen))
+            samples = len(chosen)
+            names = list(dict.fromkeys(row.condition for row in own))
+            manifest = Manifest(
+                task=task.name,
+                model=model,
+                conditions=tuple(parse_condition(name) for name in names),
+                repeats=1,
+                limits={},
+                prompt="of the response file",
+                seed=None,
+                samples=samples,
+                samples_digest="",
+                concurrency=1,
+                versions={},
+                created_at="",
+            )
             runs.append(RunData.of(f"responses of {model}", manifest, chosen, scored, None))
     return runs
 
@@ -98,25 +113,6 @@ def _episode(row: ResponseRow) -> Episode:
         answer=row.text,
         stop_reason="answered",
         output_tokens=row.output_tokens,
-    )
-
-
-def _manifest(model: str, rows: Sequence[ResponseRow], task: Task, samples: int) -> Manifest:
-    """As much of a manifest as a study reads."""
-    names = list(dict.fromkeys(row.condition for row in rows))
-    return Manifest(
-        task=task.name,
-        model=model,
-        conditions=tuple(parse_condition(name) for name in names),
-        repeats=1,
-        limits={},
-        prompt="of the response file",
-        seed=None,
-        samples=samples,
-        samples_digest="",
-        concurrency=1,
-        versions={},
-        created_at="",
     )
 
 

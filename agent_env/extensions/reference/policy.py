@@ -7,7 +7,7 @@ Each family has its own step function, which `Family.reference` names.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from agent_env.extensions.reference.turns import Call, Habit, Source, Step, Turn
 from agent_env.sdk.models import Estimate, ReplyOptions
@@ -44,7 +44,11 @@ class Reference:
     def _turns(self, turn: Turn) -> Iterator[Step]:
         """The step of each family that knows the question; at last an apology."""
         if self._steps is None:
-            self._steps = steps_of(task_names())
+            # the paths of these tasks' step functions; puzzles come last, as their prompts have the
+            # fewest marks
+            ordered = sorted(task_names(), key=lambda task: task == "time-puzzles")
+            paths = (load_family(task).reference for task in ordered)
+            self._steps = list(dict.fromkeys(path for path in paths if path))
         for path in self._steps:
             step = (load_path(path) if isinstance(path, str) else path)(turn)
             if step is not None:
@@ -92,14 +96,6 @@ class GiverUp(Reference):
 
     name = "giver-up"
     habit = "giver-up"
-
-
-def steps_of(tasks: Iterable[str]) -> list[str | StepMaker]:
-    """The paths of these tasks' step functions; puzzles come last, as their prompts have the fewest
-    marks."""
-    ordered = sorted(tasks, key=lambda task: task == "time-puzzles")
-    paths = (load_family(task).reference for task in ordered)
-    return list(dict.fromkeys(path for path in paths if path))
 
 
 def _reply(messages: Sequence[Message], text: str, tool_calls: Sequence[Call]) -> Reply:

@@ -171,11 +171,6 @@ class ServedRun:
         return tuple(self._samples)
 
     @property
-    def has_pending(self) -> bool:
-        """Whether an episode that was asked for is not over."""
-        return next(self.environment.pending(), None) is not None
-
-    @property
     def handles(self) -> tuple[str, ...]:
         """Of the open episodes."""
         return tuple(self._open)
@@ -225,7 +220,13 @@ class ServedRun:
             return Reply(message=message, finish_reason="tool_calls")
 
         before, turn = await self._made(handle, reply)
-        return _result(turn, f"mcp_{len(before.messages)}")
+        call_id = f"mcp_{len(before.messages)}"
+        outputs = [m.content for m in turn.new if m.role == "tool" and m.tool_call_id == call_id]
+        rules = [m.content for m in turn.new if m.role == "user"]
+        if turn.done:
+            rules.append(_over(turn))
+        text = "\n\n".join((*outputs, *rules))
+        return CallResult(text, any(o.startswith("Error") for o in outputs), turn.done)
 
     async def submit(self, handle: str, answer: str) -> Submission:
         """Ends the episode with this answer, unless the task's rules send it back."""
@@ -376,15 +377,6 @@ class ServedRun:
         self._on_end(opened.key, turn.score)
 
 
-def _result(turn: Turn, call_id: str) -> CallResult:
-    outputs = [m.content for m in turn.new if m.role == "tool" and m.tool_call_id == call_id]
-    rules = [m.content for m in turn.new if m.role == "user"]
-    if turn.done:
-        rules.append(_over(turn))
-    text = "\n\n".join((*outputs, *rules))
-    return CallResult(text, any(o.startswith("Error") for o in outputs), turn.done)
-
-
 def _over(turn: Turn) -> str:
     assert turn.episode is not None  # done
     if turn.episode.failure is not None:
@@ -412,7 +404,12 @@ async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run
         return run
     limits = {"tokens": None, **options.limits}
     run = await make_environment(replace(options, limits=limits), note, is_sealed=True)
-    check_seal(run, options.dataset, note)
+    # writes the held samples of a new run where they could not be made again
+    try:
+        run.questions_again(options.dataset)
+    except ConfigError as exc:
+        run.release()
+        note(f"{run.path / SAMPLES_FILE} is readable, gold answers included: {exc}")
     return run
 
 
@@ -430,7 +427,7 @@ async def open_served_run(
         yield served_run
     finally:
         await served_run.close()
-        if not (ended_by_agent and served_run.has_pending):
+        if not (ended_by_agent and next(served_run.environment.pending(), None) is not None):
             environment.folder.release()
 
 
@@ -458,12 +455,3 @@ def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
     run.hold(files)
     for name in files:
         (run.path / name).unlink(missing_ok=True)
-
-
-def check_seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
-    """Writes the held samples of a new run where they could not be made again."""
-    try:
-        run.questions_again(dataset)
-    except ConfigError as exc:
-        run.release()
-        note(f"{run.path / SAMPLES_FILE} is readable, gold answers included: {exc}")

@@ -15,7 +15,6 @@ import regex
 
 from agent_env.extensions.facts.tables.table_files import (
     FileRow,
-    TableFile,
     cell_text,
     checked_rows,
     read_table_file,
@@ -37,7 +36,12 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         return None
     if not source.rows:
         raise DatasetError(file, None, "holds no question")
-    _check_columns(file, source, options)
+    for option in ("question", "answer"):
+        column = getattr(options, option)
+        if column not in source.columns:
+            known = ", ".join(source.columns)[:200]
+            reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
+            raise DatasetError(file, None, reason)
     dates = DateReader()
     if options.scorer in ("date", "dates"):
         values = (row.cells.get(options.answer) for row in source.rows)
@@ -69,16 +73,6 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         )
     notes = tuple(f"{file.name}: {note}" for note in remarks)
     return SampleSet(tuple(questions), notes=notes, defects=defects)
-
-
-def _check_columns(file: Path, source: TableFile, options: QaOptions) -> None:
-    """DatasetError for a column that no row has."""
-    for option in ("question", "answer"):
-        column = getattr(options, option)
-        if column not in source.columns:
-            known = ", ".join(source.columns)[:200]
-            reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
-            raise DatasetError(file, None, reason)
 
 
 def _own_columns(options: QaOptions) -> tuple[str, ...]:

@@ -25,7 +25,6 @@ from agent_env.extensions.facts.tables.table_records import Sheet
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.published import Difference, FileProof
 from agent_env.families.tdbench.published_samples import Differing
-from agent_env.families.tdbench.published_sql import Columns
 from agent_env.families.tdbench.sample import Cardinality, Kind, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.sources import (
     asked,
@@ -97,8 +96,13 @@ def import_published(
     differences = tuple(q.difference for q in questions if q.difference is not None)
     entries = Counter(q.question.relation for q in questions)
     wrong = Counter(d.relation for d in differences)
+    # rows by table; of several files of one name the later ones are numbered
+    sizes: dict[str, int] = {}
+    for table in published.tables:
+        number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
+        sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
     report = ImportReport(
-        tables=_sizes(published.tables),
+        tables=sizes,
         questions=len(questions),
         equal=len(questions) - len(differences),
         differences=differences,
@@ -116,15 +120,6 @@ def import_published(
         text = json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
         write_whole(out.with_name(f"{out.stem}.import.json"), text.encode())
     return report
-
-
-def _sizes(tables: Sequence[Columns]) -> dict[str, int]:
-    """Rows by table; of several files of one name the later ones are numbered."""
-    sizes: dict[str, int] = {}
-    for table in tables:
-        number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
-        sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
-    return sizes
 
 
 MOST_QUERIES = 100

@@ -199,28 +199,6 @@ def make_chain(
 ) -> Chain:
     """The order in which the question reaches the answer; ConfigError says why there is none.
     `unique`: the last table's answer, too, has to depend on what it is entered by."""
-    _check_columns(tables, keys, answers)
-    violation = ""
-    for order in itertools.permutations(tables):
-        links = _links(order, keys, answers)
-        if links is None:
-            continue
-        for link in links if unique else links[:-1]:
-            first = next(tfd_violations(link.table, link.tfd), None)
-            if first is not None:
-                violation = f"{link.tfd} does not hold in {link.table.name}: {first}"
-                break
-        else:
-            return Chain(links, keys, answers)
-    way = f"from {', '.join(keys)} to {', '.join(answers)}"
-    names = ", ".join(table.name for table in tables)
-    why = violation or "in no order does each table share a column with those behind it"
-    raise ConfigError(f"no question of several hops leads {way} through {names}: {why}")
-
-
-def _check_columns(
-    tables: Sequence[TemporalTable], keys: tuple[str, ...], answers: tuple[str, ...]
-) -> None:
     if len(tables) not in HOPS:
         raise ConfigError(f"hops need two or three tables, not {len(tables)}")
     if len({table.name for table in tables}) < len(tables):
@@ -243,6 +221,22 @@ def _check_columns(
             f"the tables are by {' and '.join(sorted(granularities))}; "
             "cut them with --option granularity="
         )
+    violation = ""
+    for order in itertools.permutations(tables):
+        links = _links(order, keys, answers)
+        if links is None:
+            continue
+        for link in links if unique else links[:-1]:
+            first = next(tfd_violations(link.table, link.tfd), None)
+            if first is not None:
+                violation = f"{link.tfd} does not hold in {link.table.name}: {first}"
+                break
+        else:
+            return Chain(links, keys, answers)
+    way = f"from {', '.join(keys)} to {', '.join(answers)}"
+    names = ", ".join(table.name for table in tables)
+    why = violation or "in no order does each table share a column with those behind it"
+    raise ConfigError(f"no question of several hops leads {way} through {names}: {why}")
 
 
 def _links(

@@ -328,37 +328,27 @@ TABLES: dict[str, PaperTable] = {
 """By the name of the statistic and of the experiment."""
 
 
-def _measurement_table(
-    name: str,
-    title: str,
-    measurements: Iterable[Measurement],
-    unit: str = "%",
-    notes: Sequence[str] = (),
-) -> ResultTable:
-    """A line for each figure, with its n: of a quantity all rows."""
-    by_quantity: dict[str, list[Measurement]] = {}
-    for each in measurements:
-        by_quantity.setdefault(each.quantity, []).append(each)
-    columns = (
-        Column("figure"), Column("answers by"), Column(f"{unit} (95 % CI)", 1),
-        Column("n", 0), Column("clusters", 0),
-    )  # fmt: skip
-    rows = tuple(
-        (each.quantity, each.row, own.cell, own.samples, own.clusters)
-        for its in by_quantity.values()
-        for each in its
-        if (own := each.estimate).value is not None
-    )
-    return ResultTable(name, title, columns, rows, tuple(filter(None, notes)))
-
-
 def _statistic(name: str, table: PaperTable, order: int) -> Statistic:
     def make(comparison: Comparison) -> ResultTable:
         answers = [a for a in answers_of(comparison, lambda arm: arm.label) if table.is_part(a)]
         arms = comparison.shortcut_arms if table.with_shortcuts and answers else ()
         shortcuts = shortcut_answers(arms, answers)
         made = measured(table, (*answers, *shortcuts))
-        return _measurement_table(name, table.title, made, table.unit, (table.note,))
+        notes = (table.note,)
+        by_quantity: dict[str, list[Measurement]] = {}
+        for each in made:
+            by_quantity.setdefault(each.quantity, []).append(each)
+        columns = (
+            Column("figure"), Column("answers by"), Column(f"{table.unit} (95 % CI)", 1),
+            Column("n", 0), Column("clusters", 0),
+        )  # fmt: skip
+        rows = tuple(
+            (each.quantity, each.row, own.cell, own.samples, own.clusters)
+            for its in by_quantity.values()
+            for each in its
+            if (own := each.estimate).value is not None
+        )
+        return ResultTable(name, table.title, columns, rows, tuple(filter(None, notes)))
 
     return Statistic(
         name, make, order, "The paper's layouts",

@@ -69,7 +69,13 @@ def draw(
     until = min(high[0], last + 1)  # a row without an end is recorded until now
 
     def inside(after: int, before: int) -> int | None:
-        return _between(rng, after, before, granularity)
+        # a day strictly between two, at the beginning of its month or year where these count
+        if before - after < 2 or after >= FOREVER:
+            return None
+        day = cut_day(rng.randrange(after + 1, before), granularity)
+        if day <= after and granularity != "day":
+            day = cut_day(day + (31 if granularity == "month" else 366), granularity)
+        return day if after < day < before else None
 
     def later(day: int) -> int | None:
         return inside(day, min(last + 1, day + _gap(rng, rows, last)))
@@ -110,32 +116,6 @@ def _gap(rng: Random, rows: Sequence[GroupRow], last: int) -> int:
     lengths = [min(row.interval.end, last) - row.interval.start for row in rows]
     most = max(2, *(2 * length for length in lengths))
     return 2 + int(most ** rng.uniform(0.15, 1.0))
-
-
-def _between(rng: Random, after: int, before: int, granularity: Granularity) -> int | None:
-    """A day strictly between two, at the beginning of its month or year where these count."""
-    if before - after < 2 or after >= FOREVER:
-        return None
-    day = cut_day(rng.randrange(after + 1, before), granularity)
-    if day <= after and granularity != "day":
-        day = cut_day(day + (31 if granularity == "month" else 366), granularity)
-    return day if after < day < before else None
-
-
-def offset_between(b: Interval, granularity: Granularity) -> Offset:
-    """The distance between b's bounds in the largest of years, months and days that leads exactly
-    from either to the other; a count of months that is clamped on its way does not."""
-    start, end = date.fromordinal(b.start), date.fromordinal(b.end)
-    months = (end.year - start.year) * 12 + end.month - start.month
-    for count, unit in ((months // 12, "year"), (months, "month")):
-        if count and (unit == "month" or months % 12 == 0):
-            offset = Offset(count, unit)  # type: ignore[arg-type]
-            there, back = offset.from_day(start, 1), offset.from_day(end, -1)
-            if there == end and back == start:
-                return offset
-    if granularity != "day":
-        raise AssertionError(f"{start} and {end} are whole months apart")
-    return Offset(b.end - b.start, "day")
 
 
 def whole_months(
@@ -192,7 +172,19 @@ class DraftQuery:
         """How the bound that meets is described from the other; None for other relations."""
         if self.relation not in MEETING:
             return None
-        return offset_between(self.b, self.pool.table.granularity)
+        # the distance between b's bounds in the largest of years, months and days that leads
+        # exactly from either to the other; a count of months that is clamped on its way does not
+        start, end = date.fromordinal(self.b.start), date.fromordinal(self.b.end)
+        months = (end.year - start.year) * 12 + end.month - start.month
+        for count, unit in ((months // 12, "year"), (months, "month")):
+            if count and (unit == "month" or months % 12 == 0):
+                offset = Offset(count, unit)  # type: ignore[arg-type]
+                there, back = offset.from_day(start, 1), offset.from_day(end, -1)
+                if there == end and back == start:
+                    return offset
+        if self.pool.table.granularity != "day":
+            raise AssertionError(f"{start} and {end} are whole months apart")
+        return Offset(self.b.end - self.b.start, "day")
 
     def question(self, style: int) -> str:
         """The query in words."""

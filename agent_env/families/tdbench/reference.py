@@ -89,7 +89,10 @@ def table_rows(
 
 def _find(table: str | None, keys: Keys, results: WebResults, thorough: bool) -> Rows:
     """Go through the queries and their hits until a page fits."""
-    for query in _queries(table, keys):
+    # all values, with the table's name where it is known, then each value alone
+    values = list(keys.values())
+    together = [*values, table] if table else values
+    for query in list(dict.fromkeys(" ".join(words) for words in (values, together, *zip(values)))):
         if query not in results.hits:
             return None, ("web_search", {"query": query})
         hits = results.hits[query]
@@ -105,13 +108,6 @@ def _find(table: str | None, keys: Keys, results: WebResults, thorough: bool) ->
         if not thorough:
             break
     return None, None
-
-
-def _queries(table: str | None, keys: Keys) -> list[str]:
-    """All values, with the table's name where it is known, then each value alone."""
-    values = list(keys.values())
-    together = [*values, table] if table else values
-    return list(dict.fromkeys(" ".join(words) for words in (values, together, *zip(values))))
 
 
 def _words(text: str) -> set[str]:

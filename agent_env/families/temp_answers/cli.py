@@ -32,7 +32,14 @@ def score_answers(
 
     scored = commands.score_answers(options)
     if disagreements is not None:
-        _write(disagreements, scored)
+        from agent_env.families.temp_answers.commands import write_disagreements
+
+        if len(scored.summaries) < 2:
+            raise ConfigError("--disagreements compares the modes; leave --mode out")
+        try:
+            write_disagreements(disagreements, scored.disagreements)
+        except OSError as exc:
+            raise ConfigError(f"cannot write to {disagreements}: {exc.strerror}") from exc
     if as_json:
         print(json.dumps(commands.as_json(scored)))
         _fail_for_unjudged(scored)
@@ -50,17 +57,6 @@ def _fail_for_unjudged(scored: ScoredAnswers) -> None:
         print(f"{file.label}: judged 0 of {len(file.rows)} rows", file=sys.stderr)
     if scored.unjudged:
         sys.exit(1)
-
-
-def _write(path: Path, scored: ScoredAnswers) -> None:
-    from agent_env.families.temp_answers.commands import write_disagreements
-
-    if len(scored.summaries) < 2:
-        raise ConfigError("--disagreements compares the modes; leave --mode out")
-    try:
-        write_disagreements(path, scored.disagreements)
-    except OSError as exc:
-        raise ConfigError(f"cannot write to {path}: {exc.strerror}") from exc
 
 
 def _print_files(scored: ScoredAnswers) -> None:

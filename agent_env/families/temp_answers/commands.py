@@ -80,29 +80,13 @@ def cause(dataset: str, paper: Item, v2: Item) -> str | None:
     if not paper_parsed or (paper.exact == v2.exact and _agree(paper, v2)):
         return None
     if paper.unit == "date":
-        return _date_cause(paper, v2)
+        if v2.error is None:
+            return "date completed from the clock"
+        if paper.error is None or abs(paper.error - v2.error) <= 1:
+            return "time of day or zone"
+        return "another date of the line taken"
     if dataset == "tot":
         return "keys by position" if paper.rule == "keys by position" else "another value"
-    return _number_cause(paper, v2)
-
-
-def _agree(paper: Item, v2: Item) -> bool:
-    if paper.unit == "date":  # the amounts have different units
-        return v2.error is not None and paper.error == v2.error
-    return paper.error is not None and v2.error is not None and (
-        abs(paper.error - v2.error) <= 1e-9 * max(1.0, abs(v2.error))
-    )  # fmt: skip
-
-
-def _date_cause(paper: Item, v2: Item) -> str:
-    if v2.error is None:
-        return "date completed from the clock"
-    if paper.error is None or abs(paper.error - v2.error) <= 1:
-        return "time of day or zone"
-    return "another date of the line taken"
-
-
-def _number_cause(paper: Item, v2: Item) -> str:
     a, b = paper.amount, v2.amount
     if a is None or b is None:
         return "another value"
@@ -118,6 +102,14 @@ def _number_cause(paper: Item, v2: Item) -> str:
     if paper.unit == "date_years":
         return "another year of the line taken"
     return "another number of the line taken"
+
+
+def _agree(paper: Item, v2: Item) -> bool:
+    if paper.unit == "date":  # the amounts have different units
+        return v2.error is not None and paper.error == v2.error
+    return paper.error is not None and v2.error is not None and (
+        abs(paper.error - v2.error) <= 1e-9 * max(1.0, abs(v2.error))
+    )  # fmt: skip
 
 
 MODES = ("paper", "v2")

@@ -50,21 +50,16 @@ def read_task(messages: Sequence[Message]) -> TimeTask | None:
         return None
     first = messages[-1]
     today = _TODAY.search(everything)
+    _, _, table = last.rpartition("Table:\n")
+    lines = table.partition("\nQ: ")[0].splitlines()
     return TimeTask(
         match["question"].removeprefix("Q: "),
-        _entries(last),
+        dict(line.split("\t", 1) for line in lines if "\t" in line),
         [(a, b, c, int(d), int(e)) for a, b, c, d, e in _FACT.findall(everything)],
         today[1] if today else "",
         '"explanation"' in everything,
         first.role == "assistant" and first.content.endswith('{"explanation":'),
     )
-
-
-def _entries(text: str) -> dict[str, str]:
-    """Dates by entry, from the table before the question."""
-    _, _, table = text.rpartition("Table:\n")
-    lines = table.partition("\nQ: ")[0].splitlines()
-    return dict(line.split("\t", 1) for line in lines if "\t" in line)
 
 
 def next_step(turn: Turn) -> Step | None:

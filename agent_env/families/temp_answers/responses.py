@@ -96,7 +96,11 @@ def read_responses(
         raise DatasetError(path, None, "has no response")
     columns = _columns(path, first, mapping or {})
     name_parts = _name_parts(path)
-    dataset = _dataset(path, first, columns, name_parts)
+    dataset = _value(columns, first, "dataset") or name_parts.get("dataset")
+    if dataset is None:
+        dataset = "tot" if "question_type" in columns or "instruction" in columns else "ttqa"
+    if dataset not in DATASETS:
+        raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: {', '.join(DATASETS)}")
     rows, keys, duplicates = [], set[str](), list[int]()
     date_cache = {} if date_cache is None else date_cache
     for line, record in enumerate(chain([first], records), start=1):
@@ -220,17 +224,6 @@ def _name_parts(path: Path) -> dict[str, str]:
         return {}
     names = {"dataset": parts[0], "model": parts[2], "prompting": parts[3]}
     return names | {"generation": "_".join(parts[4:])}
-
-
-def _dataset(
-    path: Path, first: Mapping[str, Any], columns: Columns, name_parts: Mapping[str, str]
-) -> str:
-    dataset = _value(columns, first, "dataset") or name_parts.get("dataset")
-    if dataset is None:
-        dataset = "tot" if "question_type" in columns or "instruction" in columns else "ttqa"
-    if dataset not in DATASETS:
-        raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: {', '.join(DATASETS)}")
-    return dataset
 
 
 def _value(columns: Columns, record: Mapping[str, Any], name: str) -> str | None:

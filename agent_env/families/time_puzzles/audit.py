@@ -299,31 +299,7 @@ class _Auditor:
             solution = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # an unknown name or number of a calendar
             return self._finding_by_texts(puzzle, texts, (*notes, "unknown_name"))
-        return self._full_finding(puzzle, resolved, (solution, stated), texts, notes)
-
-    def _days(self, fact: Fact) -> DaySet | None:
-        try:
-            return self.sets.of(fact)
-        except (KeyError, ValueError):
-            return None
-
-    def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
-        """Whether the puzzle's years, and its gold, exceed the years that can be judged."""
-        first, last = year_bounds(puzzle)
-        days = self.sets.days
-        if window_of((first, last), days) == 0:
-            return True
-        years = [int(text[:4]) for text in puzzle.gold if text[:4].isdigit()]
-        return any(first <= year <= last and year not in days.years for year in years)
-
-    def _full_finding(
-        self,
-        puzzle: TimePuzzle,
-        resolved: ResolvedFacts,
-        solutions: tuple[SolvedPuzzle, SolvedPuzzle],
-        texts: JudgedTexts,
-        notes: tuple[str, ...],
-    ) -> Finding:
+        solutions = (solution, stated)
         strict, stated = solutions
         readings = [self._readings.others(fact) for fact in strict.facts]
         rules = own_rules(strict, texts[1], readings)
@@ -353,6 +329,21 @@ class _Auditor:
             misworded=tuple(filter(None, wrong_texts)),
             **figures,
         )
+
+    def _days(self, fact: Fact) -> DaySet | None:
+        try:
+            return self.sets.of(fact)
+        except (KeyError, ValueError):
+            return None
+
+    def _is_out_of_reach(self, puzzle: TimePuzzle) -> bool:
+        """Whether the puzzle's years, and its gold, exceed the years that can be judged."""
+        first, last = year_bounds(puzzle)
+        days = self.sets.days
+        if window_of((first, last), days) == 0:
+            return True
+        years = [int(text[:4]) for text in puzzle.gold if text[:4].isdigit()]
+        return any(first <= year <= last and year not in days.years for year in years)
 
     def _finding_by_texts(
         self, puzzle: TimePuzzle, texts: JudgedTexts, notes: tuple[str, ...]

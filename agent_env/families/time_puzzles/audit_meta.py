@@ -180,17 +180,10 @@ def read_entry(raw: object) -> MetaEntry:
         raw = {"type": raw}
     if not isinstance(raw, Mapping):
         raise FieldError("type", f"{display(raw)} is not a meta entry; write an object with a type")
-    values = _flat(raw)
-    kind = _type_of(raw)
-    if kind == "event" and name_key(str(values.get("name", ""))) in ("leap_year", "leap year"):
-        kind = "leap_year"  # as the published files write it
-    years: tuple[int, ...] = ()
-    if kind == "kb_event" and aspect_of(values) == "multi_year":
-        years = event_years_in(values.get("value"))
-    return MetaEntry(_fact(kind, values), years)
-
-
-def _type_of(raw: Mapping[str, Any]) -> str:
+    values = dict(raw)
+    for key in ("params", "parameters", "args", "value"):
+        if isinstance(values.get(key), Mapping):
+            values.update(values.pop(key))
     name = next((raw[key] for key in ("type", "fact_type", "kind") if key in raw), None)
     if not isinstance(name, str):
         raise FieldError("type", "is missing" if name is None else f"{display(name)} is not a name")
@@ -198,16 +191,12 @@ def _type_of(raw: Mapping[str, Any]) -> str:
     kind = TYPE_ALIASES.get(kind, kind)
     if kind not in FACTS:
         raise FieldError("type", f"'{name}' is unknown; known: {', '.join(sorted(FACTS))}")
-    return kind
-
-
-def _flat(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters, flattened."""
-    values = dict(raw)
-    for key in ("params", "parameters", "args", "value"):
-        if isinstance(values.get(key), Mapping):
-            values.update(values.pop(key))
-    return values
+    if kind == "event" and name_key(str(values.get("name", ""))) in ("leap_year", "leap year"):
+        kind = "leap_year"  # as the published files write it
+    years: tuple[int, ...] = ()
+    if kind == "kb_event" and aspect_of(values) == "multi_year":
+        years = event_years_in(values.get("value"))
+    return MetaEntry(_fact(kind, values), years)
 
 
 def _fact(kind: str, values: dict[str, Any]) -> ft.Fact:

@@ -87,7 +87,11 @@ class Candidates:
             "day": [],
         }
         for row in tables.events:
-            self._add_event(row)
+            facts = list(event_facts(row))
+            for relation, events in self._events.items():
+                own = [fact for fact in facts if relation_of(fact) == relation]
+                if entries := [entry for fact in own if (entry := self._entry(fact)).days]:
+                    events.append(entries)
         by_name = {kind.name: kind for kind in self._all_kinds(tables, calendars)}
         if unknown := next((name for name in kinds if name not in by_name), None):
             raise ConfigError(
@@ -103,14 +107,6 @@ class Candidates:
         )
         """The kinds of calendars beyond the Chinese one."""
 
-    def _add_event(self, row: EventRow) -> None:
-        """Stores the event's facts, grouped by relation."""
-        facts = list(event_facts(row))
-        for relation, events in self._events.items():
-            own = [fact for fact in facts if relation_of(fact) == relation]
-            if entries := [entry for fact in own if (entry := self._entry(fact)).days]:
-                events.append(entries)
-
     def event(self, relation: str, rng: Random) -> Entry | None:
         """A fact with this relation to a randomly drawn event."""
         events = self._events[relation]
@@ -120,31 +116,16 @@ class Candidates:
         return Entry(fact, self._sets.of(fact))
 
     def _all_kinds(self, tables: FactTables, calendars: Sequence[str]) -> Iterator[FactKind]:
-        yield from self._year_kinds()
-        yield from self._month_kinds()
-        yield from self._day_kinds()
-        people = [ft.PersonAlive(person=row.person) for row in tables.people]
-        terms = dict.fromkeys(row.person for row in tables.presidents if row.end is not None)
-        yield from self._listed("person_alive", people)
-        yield from self._listed("us_president", [ft.UsPresident(person=name) for name in terms])
-        for name in calendars:
-            yield from self._calendar_kinds(name)
-
-    def _year_kinds(self) -> Iterator[FactKind]:
         yield self._keyed("explicit_year", lambda d: d.year, lambda k: [ft.ExplicitYear(year=k)])
         yield self._keyed("decade", lambda d: d.year // 10 * 10, lambda k: [ft.Decade(decade=k)])
         yield self._kind("year_range", ft.YearRange(start=1900, end=1901), self._year_ranges)
         yield from self._listed("leap_year", [ft.LeapYear()])
         games = [ft.RecurringEvent.model_validate({"name": name}) for name in ft.RECURRING]
         yield from self._listed("event", games)
-
-    def _month_kinds(self) -> Iterator[FactKind]:
         yield self._keyed("month", lambda d: d.month, lambda k: [ft.Month(month=k)])
         yield self._keyed("season", lambda d: d.month, lambda k: [season_of(k)])
         signs = [ft.WesternZodiac(sign=sign) for sign in ft.SIGNS]
         yield from self._listed("western_zodiac", signs)
-
-    def _day_kinds(self) -> Iterator[FactKind]:
         yield self._keyed("weekday", date.weekday, lambda k: [_on(k)])
         yield self._keyed("multi_weekday", date.weekday, _sets_with)
         yield self._keyed("day_of_month", lambda d: d.day, _ranges_with)
@@ -163,6 +144,12 @@ class Candidates:
         yield self._keyed(
             "weekday_in_year", _place_in_year, partial(_nth_weekdays, ft.WeekdayInYear)
         )
+        people = [ft.PersonAlive(person=row.person) for row in tables.people]
+        terms = dict.fromkeys(row.person for row in tables.presidents if row.end is not None)
+        yield from self._listed("person_alive", people)
+        yield from self._listed("us_president", [ft.UsPresident(person=name) for name in terms])
+        for name in calendars:
+            yield from self._calendar_kinds(name)
 
     def _calendar_kinds(self, calendar_name: str) -> Iterator[FactKind]:
         match calendar_name:

@@ -47,7 +47,10 @@ class DaySets:
         """The days of the range on which the fact holds; KeyError for an unknown name."""
         days = self._cache.get(fact)
         if days is None:
-            days = self._cache[fact] = self._build(fact)
+            build: Callable[[DaySets, Any], DaySet] | None = _DAYS.get(type(fact))
+            if build is None:
+                raise TypeError(f"no day set for {fact.type}")
+            days = self._cache[fact] = build(self, fact)
         return days
 
     def unknown(self, fact: ft.Fact) -> DaySet:
@@ -84,12 +87,6 @@ class DaySets:
 
     def _outside(self, first: date, last: date) -> DaySet:
         return self.days.everything & ~self.days.span(first, last)
-
-    def _build(self, fact: ft.Fact) -> DaySet:
-        build: Callable[[DaySets, Any], DaySet] | None = _DAYS.get(type(fact))
-        if build is None:
-            raise TypeError(f"no day set for {fact.type}")
-        return build(self, fact)
 
     def years(self, first: int, last: int) -> DaySet:
         """The days of these years and all between them."""

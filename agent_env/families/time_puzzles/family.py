@@ -249,11 +249,6 @@ def _after(tables: FactTables, text: str, file: Path | None) -> FactTables:
     return replace(tables, events=events)
 
 
-def processes_of(options: PuzzleOptions) -> int:
-    """The number of processes."""
-    return options.processes or os.cpu_count() or 1
-
-
 def parse_range(name: str, text: str, least: int, most: int) -> tuple[int, int]:
     """`A-B` or one number, both within bounds."""
     match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
@@ -300,7 +295,7 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
         return SampleSet(
             tuple(time_puzzles(p for p in every if not isinstance(p, str))), missing=missing
         )
-    puzzle_set = make_set(tables_of(options), parameters, processes_of(options))
+    puzzle_set = make_set(tables_of(options), parameters, options.processes or os.cpu_count() or 1)
     notes = tuple(_absent_calendars(puzzle_set.puzzles, options))
     return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing, notes=notes)
 

@@ -68,7 +68,22 @@ class PuzzleFaults:
             wrong = tuple(self._wrong(sample, day) for day in sorted(dates - gold))
         except ValueError:
             return Faults()
-        missed_dates = self._missed_dates(sample, sorted(gold - dates), answer, wrong)
+        texts = sorted(gold - dates)
+        counts = Counter(ref.index for each in wrong for ref in each.violates if ref.index >= 0)
+        most = min(
+            counts, key=lambda i: (-counts[i], not _is_lookup(sample.facts[i]), i), default=None
+        )
+        missed = []
+        for text in texts:
+            if most is None:
+                at, rule = self._misread(sample, text, answer)
+            elif not any({ref.index for ref in each.violates} == {most} for each in wrong):
+                at, rule = None, "each wrong date violates several constraints"
+            else:
+                at, rule = most, "the wrong dates violate it"
+            misread = None if at is None else _ref(sample, at)
+            missed.append(MissedDate(date=text, misread=misread, rule=rule))
+        missed_dates = tuple(missed)
         return Faults(wrong=wrong, missed=missed_dates)
 
     def _wrong(self, puzzle: TimePuzzle, text: str) -> WrongDate:
@@ -91,29 +106,6 @@ class PuzzleFaults:
         except KeyError:
             return True
 
-    def _missed_dates(
-        self,
-        puzzle: TimePuzzle,
-        texts: Sequence[str],
-        answer: tuple[str, ...],
-        wrong: tuple[WrongDate, ...],
-    ) -> tuple[MissedDate, ...]:
-        counts = Counter(ref.index for each in wrong for ref in each.violates if ref.index >= 0)
-        most = min(
-            counts, key=lambda i: (-counts[i], not _is_lookup(puzzle.facts[i]), i), default=None
-        )
-        missed = []
-        for text in texts:
-            if most is None:
-                at, rule = self._misread(puzzle, text, answer)
-            elif not any({ref.index for ref in each.violates} == {most} for each in wrong):
-                at, rule = None, "each wrong date violates several constraints"
-            else:
-                at, rule = most, "the wrong dates violate it"
-            misread = None if at is None else _ref(puzzle, at)
-            missed.append(MissedDate(date=text, misread=misread, rule=rule))
-        return tuple(missed)
-
     def _misread(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
     ) -> tuple[int | None, str]:
@@ -123,7 +115,15 @@ class PuzzleFaults:
             return index, f"other reading: {name.replace('_', ' ')}"
         if not answer:
             return None, "no date given"
-        narrowed = _narrowed_constraint(puzzle, text, answer)
+        # the constraint in whose value the missed date differs from all dates of the answer
+        day, answer_dates = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
+        gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
+        order = [
+            (not _is_lookup(fact), gains[index], index)
+            for index, fact in enumerate(puzzle.facts)
+            if _is_many_valued(fact) and _excludes_only(fact, day, answer_dates)
+        ]
+        narrowed = min(order)[2] if order else None
         return (
             narrowed,
             "no constraint stands out" if narrowed is None else "its value excludes the date",
@@ -143,18 +143,6 @@ class PuzzleFaults:
         except KeyError:
             pass
         return None
-
-
-def _narrowed_constraint(puzzle: TimePuzzle, text: str, answer: Sequence[str]) -> int | None:
-    """The constraint in whose value the missed date differs from all dates of the answer."""
-    day, answer_dates = date.fromisoformat(text), [date.fromisoformat(d) for d in answer]
-    gains = puzzle.information_gain or tuple(0.0 for _ in puzzle.facts)
-    order = [
-        (not _is_lookup(fact), gains[index], index)
-        for index, fact in enumerate(puzzle.facts)
-        if _is_many_valued(fact) and _excludes_only(fact, day, answer_dates)
-    ]
-    return min(order)[2] if order else None
 
 
 def _is_many_valued(fact: ft.Fact) -> bool:
@@ -286,7 +274,20 @@ def _sentences(puzzle: TimePuzzle, tables: FactTables) -> Iterator[str]:
 def _sentence(fact: ft.Fact, text: str, tables: FactTables) -> str | None:
     match fact:
         case ft.KbEvent():
-            return _of_event(fact, text, tables)
+            row = next((row for row in tables.events if row.event == fact.event), None)
+            if row is None:
+                return None
+            name = row.hint if row.hint and row.hint in text else row.event
+            if fact.aspect == "multi_year":
+                years = years_held(row)
+                if not years:
+                    return None
+                is_run = len(years) > 2 and years[-1] - years[0] == len(years) - 1
+                when = f"all years from {years[0]} to {years[-1]}" if is_run else _and(years)
+                what = f"in which {name}" if is_clause(name) else f"of {name}"
+                return f"The years {what}, in whole or in part, are {when}."
+            edge, bound = ("first", row.start) if fact.aspect == "start" else ("last", row.end)
+            return f"T{day_of(name, edge)[1:]} was {bound}." if bound else None
         case ft.PersonAlive(person=person):
             life = next((row for row in tables.people if row.person == person), None)
             return f"{person} was born on {life.start} and died on {life.end}." if life else None
@@ -301,24 +302,6 @@ def _sentence(fact: ft.Fact, text: str, tables: FactTables) -> str | None:
             words = GAMES[name][0].upper() + GAMES[name][1:]
             return f"{words} took place in {_and(ft.RECURRING[name])}."
     return None
-
-
-def _of_event(fact: ft.KbEvent, text: str, tables: FactTables) -> str | None:
-    """On the event by the name that the constraint has."""
-    row = next((row for row in tables.events if row.event == fact.event), None)
-    if row is None:
-        return None
-    name = row.hint if row.hint and row.hint in text else row.event
-    if fact.aspect == "multi_year":
-        years = years_held(row)
-        if not years:
-            return None
-        is_run = len(years) > 2 and years[-1] - years[0] == len(years) - 1
-        when = f"all years from {years[0]} to {years[-1]}" if is_run else _and(years)
-        what = f"in which {name}" if is_clause(name) else f"of {name}"
-        return f"The years {what}, in whole or in part, are {when}."
-    edge, bound = ("first", row.start) if fact.aspect == "start" else ("last", row.end)
-    return f"T{day_of(name, edge)[1:]} was {bound}." if bound else None
 
 
 def _and(values: Sequence[object]) -> str:

@@ -32,7 +32,8 @@ def implicit_explicit(comparison: Comparison) -> ResultTable:
     macro-averaged over the solution counts, with signed differences."""
     rows = []
     for arms in () if comparison.is_error else _pairs(comparison):
-        name = arms[0].model if _one_run_a_model(comparison) else arms[0].run
+        runs = {(arm.run, arm.model) for arm in comparison.study.arms}
+        name = arms[0].model if len({model for _, model in runs}) == len(runs) else arms[0].run
         cells: list[Cell] = []
         for quantity in (comparison.metric, "output_tokens"):
             scale = 100 if quantity == comparison.metric else 1
@@ -61,11 +62,6 @@ def _pairs(comparison: Comparison) -> list[tuple[Arm, Arm]]:
         for explicit in WORDINGS
         if (run, "base") in by and (run, explicit) in by
     ]
-
-
-def _one_run_a_model(comparison: Comparison) -> bool:
-    runs = {(arm.run, arm.model) for arm in comparison.study.arms}
-    return len({model for _, model in runs}) == len(runs)
 
 
 def macro_mean(comparison: Comparison, arm: Arm, quantity: str) -> Estimate:

@@ -21,7 +21,6 @@ from pydantic import Field, JsonValue
 from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
-    MetaEntry,
     as_date_or_nothing,
     as_dates,
     as_identifier,
@@ -66,7 +65,16 @@ def read_puzzles(path: Path) -> tuple[TimePuzzle, ...]:
     data = _bytes(path)
     if data.lstrip()[:1] == b"[":
         return _published(path, data)
-    return _samples(path, data)
+    from agent_env.sdk.trace import parse_samples
+
+    samples = parse_samples(path, data, TimePuzzle)
+    puzzles = tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
+    for puzzle in puzzles:
+        try:
+            as_year_range(puzzle.years)
+        except FieldError as exc:
+            raise DatasetError(path, None, f"sample {puzzle.id}, years: {exc.reason}") from exc
+    return puzzles
 
 
 def read_published(path: Path) -> tuple[TimePuzzle, ...]:
@@ -101,19 +109,6 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
     except OSError as exc:
         raise DatasetError(path, None, f"cannot be read: {exc.strerror}") from exc
-
-
-def _samples(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
-    from agent_env.sdk.trace import parse_samples
-
-    samples = parse_samples(path, data, TimePuzzle)
-    puzzles = tuple(sample for sample in samples if isinstance(sample, TimePuzzle))
-    for puzzle in puzzles:
-        try:
-            as_year_range(puzzle.years)
-        except FieldError as exc:
-            raise DatasetError(path, None, f"sample {puzzle.id}, years: {exc.reason}") from exc
-    return puzzles
 
 
 def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
@@ -156,7 +151,17 @@ def _puzzle(row: object, index: int, used_ids: set[str]) -> PublishedPuzzle:
         raise FieldError(
             "puzzle", f"is not a Time Puzzles record: it has {names}; needed: {', '.join(KEYS[:5])}"
         )
-    entries = _entries(row)
+    meta = _needed(row, "constraints_meta")
+    if isinstance(meta, Mapping):  # type → parameters
+        meta = [{"value": v, "type": k} for k, v in meta.items()]
+    if not isinstance(meta, list) or not meta:
+        raise FieldError("constraints_meta", "is not a list of meta entries")
+    entries = []
+    for at, raw in enumerate(meta):
+        try:
+            entries.append(read_entry(raw))
+        except FieldError as exc:
+            raise FieldError(f"constraints_meta[{at}].{exc.field}", exc.reason) from exc
     facts = tuple(entry.fact for entry in entries)
     event = next((fact for fact in facts if isinstance(fact, KbEvent)), None)
     gold = as_dates(_needed(row, "solutions"))
@@ -196,21 +201,6 @@ def sample_id(identifier: str, used_ids: set[str]) -> str:
         name = f"{base}-{number}"
     used_ids.add(name.casefold())
     return name
-
-
-def _entries(row: Mapping[str, Any]) -> list[MetaEntry]:
-    meta = _needed(row, "constraints_meta")
-    if isinstance(meta, Mapping):  # type → parameters
-        meta = [{"value": v, "type": k} for k, v in meta.items()]
-    if not isinstance(meta, list) or not meta:
-        raise FieldError("constraints_meta", "is not a list of meta entries")
-    entries = []
-    for at, raw in enumerate(meta):
-        try:
-            entries.append(read_entry(raw))
-        except FieldError as exc:
-            raise FieldError(f"constraints_meta[{at}].{exc.field}", exc.reason) from exc
-    return entries
 
 
 def _texts(row: Mapping[str, Any], key: str) -> tuple[str, ...]:

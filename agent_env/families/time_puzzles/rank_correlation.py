@@ -28,13 +28,7 @@ def spearman(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> Estimate:
         return Estimate(rho, method="one sample", samples=len(x), clusters=groups)
     # a draw has the same sample twice, and so ties that the data have not: they move the
     # correlation, all draws alike
-    draws = _resampled(x, y, clusters, weights)
-    draws = np.clip(draws + rho - np.nanmedian(draws), -1.0, 1.0)
-    return bootstrap_estimate(rho, draws, len(x), groups)
-
-
-def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> Floats:
-    """Of cluster resamples, from the counts of distinct pairs of values."""
+    # of cluster resamples, from the counts of distinct pairs of values
     pairs = np.column_stack([x, y])
     cells, place = np.unique(pairs, axis=0, return_inverse=True)
     if len(cells) > MOST_CELLS:
@@ -42,7 +36,9 @@ def _resampled(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> Floats:
     counts = np.zeros((weights.shape[1], len(cells)))
     np.add.at(counts, (clusters, place.ravel()), 1.0)
     chunks = (weights[first : first + CHUNK] for first in range(0, len(weights), CHUNK))
-    return np.concatenate([from_counts(cells, chunk @ counts) for chunk in chunks])
+    draws = np.concatenate([from_counts(cells, chunk @ counts) for chunk in chunks])
+    draws = np.clip(draws + rho - np.nanmedian(draws), -1.0, 1.0)
+    return bootstrap_estimate(rho, draws, len(x), groups)
 
 
 def from_counts(cells: Floats, counts: Floats) -> Floats:

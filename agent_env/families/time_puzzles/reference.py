@@ -40,7 +40,24 @@ def next_step(turn: Turn) -> Step | None:
     if prompt.unread:  # an answer from the other constraints would be a guess
         return f"I did not understand: {'; '.join(prompt.unread)}\nI give no answer.", []
     if turn.source != "pages":
-        return answer_without_pages(turn, prompt, history)
+        # searches until something is found, then the answer from memory, or by guessing the event's
+        # value; lives and terms in office are remembered either way
+        for query in queries(prompt.lookups[0]) if prompt.lookups else ():
+            if any(history.searches.values()) or "web_search" not in turn.offered:
+                break
+            if query not in history.searches:
+                return "I look that up.", [("web_search", {"query": query})]
+        is_guess = turn.source == "chance"
+        states = [
+            LookupState(None if is_guess and lookup.what == "event" else recalled(lookup))
+            for lookup in prompt.lookups
+        ]
+        clauses = [*prompt.clauses, *(state.clause for state in states if state.clause is not None)]
+        dates = list(_solve(json.dumps(clauses), prompt.first, prompt.last))
+        missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
+        # what it was shown decides the draw, so that two worlds give two independent guesses
+        dates = _guess(dates, missing, "\n".join(each.content for each in turn.messages))
+        return _answer(dates, missing, []), []
     if (step := answer_by_habit(turn, history)) is not None:
         return step
     states = [
@@ -68,27 +85,6 @@ def answer_by_habit(turn: Turn, history: History) -> Step | None:
         if fits := _FITS.search(text):
             return f"The page says so.\nMY ANSWER: {fits[1]}", []
     return None
-
-
-def answer_without_pages(turn: Turn, prompt: ParsedPrompt, history: History) -> Step:
-    """Searches until something is found, then the answer from memory, or by guessing the event's
-    value; lives and terms in office are remembered either way."""
-    for query in queries(prompt.lookups[0]) if prompt.lookups else ():
-        if any(history.searches.values()) or "web_search" not in turn.offered:
-            break
-        if query not in history.searches:
-            return "I look that up.", [("web_search", {"query": query})]
-    is_guess = turn.source == "chance"
-    states = [
-        LookupState(None if is_guess and lookup.what == "event" else recalled(lookup))
-        for lookup in prompt.lookups
-    ]
-    clauses = [*prompt.clauses, *(state.clause for state in states if state.clause is not None)]
-    dates = list(_solve(json.dumps(clauses), prompt.first, prompt.last))
-    missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
-    # what it was shown decides the draw, so that two worlds give two independent guesses
-    dates = _guess(dates, missing, "\n".join(each.content for each in turn.messages))
-    return _answer(dates, missing, []), []
 
 
 def recalled(lookup: Lookup) -> Clause | None:
@@ -131,7 +127,9 @@ def _finish(
     clauses = [*prompt.clauses, *(f.clause for f in states if f.clause is not None)]
     missing = [k for k, f in zip(prompt.lookups, states, strict=True) if f.clause is None]
     if "python" in tools and history.printed is None:
-        code = _program(clauses, prompt)
+        source = inspect.getsource(sums)
+        call = f"solve({clauses!r}, {prompt.first!r}, {prompt.last!r})"
+        code = f"{source}\n\nprint(', '.join({call}) or 'no date')\n"
         return "I compute the dates.", [("python", {"code": code})]
     dates = _printed_dates(history.printed)
     if dates is None:
@@ -148,12 +146,6 @@ def _finish(
 def _solve(clauses: str, first: str, last: str) -> tuple[str, ...]:
     """Cached, because clauses recur in every condition, repeat and replay."""
     return tuple(sums.solve(json.loads(clauses), first, last))
-
-
-def _program(clauses: list[Clause], prompt: ParsedPrompt) -> str:
-    source = inspect.getsource(sums)
-    call = f"solve({clauses!r}, {prompt.first!r}, {prompt.last!r})"
-    return f"{source}\n\nprint(', '.join({call}) or 'no date')\n"
 
 
 def _printed_dates(printed: str | None) -> list[str] | None:

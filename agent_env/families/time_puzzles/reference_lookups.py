@@ -252,18 +252,6 @@ def title_of(text: str) -> str:
     return _FRAME.sub("", match[1]) if match else ""
 
 
-def is_titled(text: str, lookup: Lookup) -> bool:
-    """Whether the page's title is the lookup's name."""
-    phrase = lookup.phrase
-    title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
-    return set(words(title_of(text))) == set(words(title))
-
-
-def is_about_more(text: str, lookup: Lookup) -> bool:
-    """Whether the title has further words than the lookup's name."""
-    return set(words(title_of(text))) > set(words(lookup.phrase))
-
-
 def clause_from(text: str, lookup: Lookup) -> Clause | None:
     """The text's statement about the lookup as a clause; None without one."""
     if lookup.what == "presidency":
@@ -273,23 +261,19 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
     if re.search(r"^Born: ", text, re.M):
         return None  # a person is not an event
     if lookup.edge == "any":
-        return _years(text)
+        # the years that a page lists, or those from its first to its last day
+        listed = re.search(r"^Years: (.+)$", text, re.M)
+        if listed:
+            return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
+        days = [*_rows(text, "first day"), *_rows(text, "last day")] or _stated(_lead(text))
+        if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
+            return None  # a report of one edge
+        if days:
+            return ["years", list(range(days[0].year, days[-1].year + 1))]
+        bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
+        return ["years", sorted(set(bare))] if bare else None
     days = _rows(text, f"{lookup.edge} day") or _edge_days(text, lookup)
     return _shared(days[0], lookup) if days else None
-
-
-def _years(text: str) -> Clause | None:
-    """The years that a page lists, or those from its first to its last day."""
-    listed = re.search(r"^Years: (.+)$", text, re.M)
-    if listed:
-        return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
-    days = [*_rows(text, "first day"), *_rows(text, "last day")] or _stated(_lead(text))
-    if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
-        return None  # a report of one edge
-    if days:
-        return ["years", list(range(days[0].year, days[-1].year + 1))]
-    bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
-    return ["years", sorted(set(bare))] if bare else None
 
 
 def _shared(day: PartialDate, lookup: Lookup) -> Clause | None:
@@ -313,20 +297,16 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
         days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
         starts, ends = days[::2], days[1::2]
     if lookup.shares == "span":
-        return _spans(starts, ends)
+        spans = []
+        for start, end in zip(starts, ends, strict=False):
+            if start.day and end.day and str(start) < str(end):
+                spans.append(inside(str(start), str(end)))
+        return ["spans", spans] if spans else None
     if len(starts) != 1 or len(ends) != 1:
         return None
     if lookup.edge == "any":
         return ["years", list(range(starts[0].year, ends[0].year + 1))]
     return _shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
-
-
-def _spans(starts: list[PartialDate], ends: list[PartialDate]) -> Clause | None:
-    spans = []
-    for start, end in zip(starts, ends, strict=False):
-        if start.day and end.day and str(start) < str(end):
-            spans.append(inside(str(start), str(end)))
-    return ["spans", spans] if spans else None
 
 
 def _rows(text: str, name: str) -> list[PartialDate]:
@@ -432,8 +412,12 @@ def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> Lookup
         fitness, state = fit(text, lookup), LookupState(clause_from(text, lookup), url=url)
         if state.clause is None or fitness <= FAIR_FIT:
             continue
-        is_sure = has_names(text, lookup) and not is_about_more(text, lookup)
-        if is_titled(text, lookup) or (is_sure and fitness >= SURE_FIT):
+        is_sure = has_names(text, lookup) and not set(words(title_of(text))) > set(
+            words(lookup.phrase)
+        )
+        phrase = lookup.phrase
+        title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
+        if set(words(title_of(text))) == set(words(title)) or (is_sure and fitness >= SURE_FIT):
             return state
         if fitness > best[is_sure][0]:
             best[is_sure] = fitness, state

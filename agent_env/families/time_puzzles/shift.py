@@ -13,8 +13,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from pydantic import JsonValue
-
 from agent_env.extensions.facts.site.render import render_event
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables
@@ -48,11 +46,28 @@ def shifted_world(
     row = next((row for row in tables.events if row.event == name), None)
     if row is None or len(puzzle.facts) != len(puzzle.constraints):
         raise CannotShift("the tables of the run do not have its event")
-    if stated := _stated_year(row, puzzle):
+    # a year of the event that stands in its name or in what is written of it
+    bounds = {str(each.year) for each in (row.start, row.end) if each}
+    years = bounds | set(map(str, row.years))
+    at = next(i for i, fact in enumerate(puzzle.facts) if isinstance(fact, KbEvent))
+    texts = (row.event, row.hint, row.summary, puzzle.constraints[at])
+    if stated := next(
+        (
+            year
+            for text in texts
+            for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)
+            if year in years
+        ),
+        None,
+    ):
         raise CannotShift(f"its words state the year {stated}")
     twin, moved = shifted_twin(puzzle, row, tables, rng)
+    plain, shifted = (each.model_dump(mode="json") for each in (puzzle, twin))
+    plain.setdefault("explicit_gold", None)
+    fields = {name: value for name, value in shifted.items() if plain.get(name) != value}
     return ShiftedWorld(
-        sample=_differences(puzzle, twin), pages=_changed_pages(tables, row, moved, text_at)
+        sample=fields | ({"explicit_gold": None} if plain["explicit_gold"] is not None else {}),
+        pages=_changed_pages(tables, row, moved, text_at),
     )
 
 
@@ -202,30 +217,6 @@ def with_event(tables: FactTables, row: EventRow) -> FactTables:
     """The tables with the event of this name as in the row."""
     events = tuple(row if each.event == row.event else each for each in tables.events)
     return replace(tables, events=events)
-
-
-def _stated_year(row: EventRow, puzzle: TimePuzzle) -> str | None:
-    """A year of the event that stands in its name or in what is written of it."""
-    bounds = {str(each.year) for each in (row.start, row.end) if each}
-    years = bounds | set(map(str, row.years))
-    at = next(i for i, fact in enumerate(puzzle.facts) if isinstance(fact, KbEvent))
-    texts = (row.event, row.hint, row.summary, puzzle.constraints[at])
-    return next(
-        (
-            year
-            for text in texts
-            for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)
-            if year in years
-        ),
-        None,
-    )
-
-
-def _differences(puzzle: TimePuzzle, twin: TimePuzzle) -> dict[str, JsonValue]:
-    plain, shifted = (each.model_dump(mode="json") for each in (puzzle, twin))
-    plain.setdefault("explicit_gold", None)
-    fields = {name: value for name, value in shifted.items() if plain.get(name) != value}
-    return fields | ({"explicit_gold": None} if plain["explicit_gold"] is not None else {})
 
 
 # Pages ------------------------------------------------------------------------------------------

@@ -121,11 +121,6 @@ def number_of(text: str) -> int:
     return int(digits[0]) if digits else ORDINALS.index(text.casefold()) + 1
 
 
-def weekdays_in(text: str) -> tuple[str, ...]:
-    """The weekdays of a text, each once, as our facts write them."""
-    return tuple(dict.fromkeys(name.capitalize() for name in re.findall(WEEKDAY, text, re.I)))
-
-
 def years_in(text: str) -> tuple[int, ...]:
     """The years of a text that matches YEAR_LIST, sorted and distinct; none of year 0."""
     years: set[int] = set()
@@ -362,7 +357,9 @@ def _sign(match: Match) -> Meaning | None:
 
 
 def _weekdays(match: Match) -> Meaning:
-    names = weekdays_in(match["list"])
+    names = tuple(
+        dict.fromkeys(name.capitalize() for name in re.findall(WEEKDAY, match["list"], re.I))
+    )
     if len(names) == 1:
         return ft.OnWeekday.model_validate({"weekday": names[0]})
     return ft.MultiWeekday.model_validate({"value": names})

@@ -28,7 +28,34 @@ def inspect(file: File, as_json: AsJson = False) -> None:
 
     Example: agent-env questions tempreason inspect test_l2.json
     """
-    result = inspect_file(file)
+    # the file's counts, parse failures, and agreement of the solver with the stated answers
+    from agent_env.extensions.extraction.solver import TIES
+    from agent_env.families.timed_facts.published import solver_agrees
+
+    questions = read_questions(file)
+    neighbours = [q for q in questions if q.relation in ("before", "after")]
+    by_ties: dict[str, int] = {
+        ties: sum(solver_agrees(q, ties) is True for q in neighbours) for ties in TIES
+    }
+    solved: Counter[str] = Counter()
+    agree: Counter[str] = Counter()
+    differ: list[str] = []
+    for question in questions:
+        verdict = solver_agrees(question)
+        solved[question.cell] += verdict is not None
+        agree[question.cell] += verdict is True
+        if verdict is False:
+            differ.append(question.id)
+    result = FileReport(
+        questions=len(questions),
+        cells=dict(sorted(Counter(question.cell for question in questions).items())),
+        facts=sum(len(question.facts) for question in questions),
+        unread=tuple((question.id, text) for question in questions for text in question.unread),
+        solved=dict(sorted(solved.items())),
+        agree=dict(sorted(agree.items())),
+        differ=tuple(differ),
+        ties=by_ties if len(set(by_ties.values())) > 1 else {},
+    )
     if as_json:
         print(json.dumps(result.as_json()))
     else:
@@ -65,7 +92,18 @@ def draw(
 
     Example: agent-env questions tempreason draw test_l2.json --per-cell 500 --out drawn.jsonl
     """
-    for cell, count in draw_cells(file, per_cell, seed, out).items():
+    # writes up to `per_cell` randomly drawn questions of each cell; returns the counts by cell
+    from agent_env.sdk.trace import samples_bytes, write_whole
+
+    cells: dict[str, list[TimedQuestion]] = defaultdict(list)
+    for question in read_questions(file):
+        cells[question.cell].append(question)
+    rng = Random(f"draw/{seed}")
+    selection = {
+        cell: rng.sample(own, min(per_cell, len(own))) for cell, own in sorted(cells.items())
+    }
+    write_whole(out, samples_bytes([question for own in selection.values() for question in own]))
+    for cell, count in {cell: len(own) for cell, own in selection.items()}.items():
         short = f", as the file has no more (wanted {per_cell})" if count < per_cell else ""
         print(f"{cell}: {count}{short}", file=sys.stderr)
 
@@ -112,49 +150,3 @@ def read_questions(file: Path) -> tuple[TimedQuestion, ...]:
         assert published is not None  # it is that family's file
         return published.samples  # type: ignore[return-value]  # both families make these
     return SampleSet.read(file, TimedQuestion).samples  # type: ignore[return-value]  # read as such
-
-
-def inspect_file(file: Path) -> FileReport:
-    """The file's counts, parse failures, and agreement of the solver with the stated answers."""
-    from agent_env.extensions.extraction.solver import TIES
-    from agent_env.families.timed_facts.published import solver_agrees
-
-    questions = read_questions(file)
-    neighbours = [q for q in questions if q.relation in ("before", "after")]
-    by_ties: dict[str, int] = {
-        ties: sum(solver_agrees(q, ties) is True for q in neighbours) for ties in TIES
-    }
-    solved: Counter[str] = Counter()
-    agree: Counter[str] = Counter()
-    differ: list[str] = []
-    for question in questions:
-        verdict = solver_agrees(question)
-        solved[question.cell] += verdict is not None
-        agree[question.cell] += verdict is True
-        if verdict is False:
-            differ.append(question.id)
-    return FileReport(
-        questions=len(questions),
-        cells=dict(sorted(Counter(question.cell for question in questions).items())),
-        facts=sum(len(question.facts) for question in questions),
-        unread=tuple((question.id, text) for question in questions for text in question.unread),
-        solved=dict(sorted(solved.items())),
-        agree=dict(sorted(agree.items())),
-        differ=tuple(differ),
-        ties=by_ties if len(set(by_ties.values())) > 1 else {},
-    )
-
-
-def draw_cells(file: Path, per_cell: int, seed: int, out: Path) -> dict[str, int]:
-    """Writes up to `per_cell` randomly drawn questions of each cell; returns the counts by cell."""
-    from agent_env.sdk.trace import samples_bytes, write_whole
-
-    cells: dict[str, list[TimedQuestion]] = defaultdict(list)
-    for question in read_questions(file):
-        cells[question.cell].append(question)
-    rng = Random(f"draw/{seed}")
-    selection = {
-        cell: rng.sample(own, min(per_cell, len(own))) for cell, own in sorted(cells.items())
-    }
-    write_whole(out, samples_bytes([question for own in selection.values() for question in own]))
-    return {cell: len(own) for cell, own in selection.items()}

@@ -18,7 +18,7 @@ from agent_env.extensions.extraction.extraction import (
     write_extraction,
     write_shift,
 )
-from agent_env.extensions.extraction.solver import Fact, Shift, Ties, solve
+from agent_env.extensions.extraction.solver import Fact, Ties, solve
 from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
 from agent_env.extensions.reference.turns import Call, Step, Turn, read_history
 from agent_env.sdk.records import Message
@@ -123,7 +123,17 @@ def _rows(page: str) -> str:
 def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool) -> str:
     """The policy's reply; `pages` are those that it opened. A thorough one compares months."""
     if (shift := read_shift(question.question)) is not None:
-        return _shift_reply(question, shift)
+        if PROGRAM in question.prompt:
+            first, one_month = shift.base.first, shift.base.first == shift.base.last
+            parts = "f'{names[at]}, {year}'" if one_month else "year"
+            return (
+                f"```python\nnames = {' '.join(name[:3] for name in MONTHS)!r}.split()\n"
+                f"year, at = divmod({first} + {shift.months}, 12)\nprint({parts})\n```"
+            )
+        reasoning = "I added the years and the months."
+        return _in_form(
+            question.prompt, shift.answer, reasoning, write_shift(shift), EXTRACTIONS[1]
+        )
     context = question.context or "\n".join(map(_rows, pages.values()))
     extraction = extract(question.question, context)
     if PROGRAM in question.prompt:
@@ -160,19 +170,6 @@ def _in_form(prompt: str, answer: str, reasoning: str, extraction: str, asks_bot
     if _ANSWER_FIRST in prompt:
         return f"Answer: {answer}\nReasoning: {reasoning}"
     return f"Reasoning: {reasoning}\nAnswer: {answer}"
-
-
-def _shift_reply(question: PromptQuestion, shift: Shift) -> str:
-    """The reply to a question of L1."""
-    if PROGRAM in question.prompt:
-        first, one_month = shift.base.first, shift.base.first == shift.base.last
-        parts = "f'{names[at]}, {year}'" if one_month else "year"
-        return (
-            f"```python\nnames = {' '.join(name[:3] for name in MONTHS)!r}.split()\n"
-            f"year, at = divmod({first} + {shift.months}, 12)\nprint({parts})\n```"
-        )
-    reasoning = "I added the years and the months."
-    return _in_form(question.prompt, shift.answer, reasoning, write_shift(shift), EXTRACTIONS[1])
 
 
 def _by_years(fact: Fact) -> Fact:

@@ -119,7 +119,14 @@ def make_task(
     def fields(sample: Sample, condition: Condition) -> dict[str, str]:
         question = timed(sample)
         form = form_of(question, prompt, ties)
-        context = _context(question, setting)
+        # the context; ConfigError for a published question that has none in this setting
+        context = question.context(setting)
+        if not context and question.level != "L1" and setting in ("reasonqa", "open-book"):
+            other = "open-book" if setting == "reasonqa" else "reasonqa"
+            raise ConfigError(
+                f"'{question.id}' has no context in the setting {setting}; write --option "
+                f"setting={other} or setting=closed-book"
+            )
         tie = _tie_rule(question, ties)
         given = {"question": question.question, "context": context, "form": form, "tie": tie}
         return given | {"shift": ""} if question.level == "L1" else given
@@ -159,18 +166,6 @@ def make_task(
         ),
     )
     return with_orders(task, ties)
-
-
-def _context(question: TimedQuestion, setting: Setting) -> str:
-    """The context; ConfigError for a published question that has none in this setting."""
-    context = question.context(setting)
-    if not context and question.level != "L1" and setting in ("reasonqa", "open-book"):
-        other = "open-book" if setting == "reasonqa" else "reasonqa"
-        raise ConfigError(
-            f"'{question.id}' has no context in the setting {setting}; write --option "
-            f"setting={other} or setting=closed-book"
-        )
-    return context
 
 
 def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:

@@ -84,7 +84,11 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
             return ParsedAnswer(tuple(sorted(mentions)), f"names in a sentence {where}")
         return ParsedAnswer(None, "names nobody that is known")
     if template == "did":
-        return _yes_or_no(plain, where)
+        words = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
+        answers = {words[match[0].lower()] for match in _YES_OR_NO.finditer(plain)}
+        if len(answers) == 1:
+            return ParsedAnswer((answers.pop(),), f"yes or no {where}")
+        return ParsedAnswer(None, "says yes and no" if answers else "says neither yes nor no")
     return _number(plain, where) if template == "how-often" else _day(plain, where)
 
 
@@ -105,14 +109,6 @@ def _line(text: str) -> tuple[str | None, str, str]:
 def _any_of(subjects: Sequence[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, (*subjects, "nobody", "no one")))
     return re.compile(rf"(?<!\w)(?:{names})(?!\w)", re.I)
-
-
-def _yes_or_no(plain: str, where: str) -> ParsedAnswer:
-    words = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}
-    answers = {words[match[0].lower()] for match in _YES_OR_NO.finditer(plain)}
-    if len(answers) == 1:
-        return ParsedAnswer((answers.pop(),), f"yes or no {where}")
-    return ParsedAnswer(None, "says yes and no" if answers else "says neither yes nor no")
 
 
 def _number(plain: str, where: str) -> ParsedAnswer:

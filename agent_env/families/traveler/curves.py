@@ -22,7 +22,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -308,22 +308,19 @@ def _is_number(text: str) -> bool:
 
 def _content(file: Path) -> object:
     try:
-        return json.loads(file.read_bytes(), object_pairs_hook=_reject_duplicates(file))
+
+        def to_dict(pairs: list[tuple[str, object]]) -> dict[str, object]:
+            if len(dict(pairs)) < len(pairs):
+                names = [name for name, _ in pairs]
+                duplicate = next(name for name in names if names.count(name) > 1)
+                raise DatasetError(file, None, f"'{duplicate}' stands twice")
+            return dict(pairs)
+
+        return json.loads(file.read_bytes(), object_pairs_hook=to_dict)
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     except (ValueError, RecursionError) as exc:
         raise DatasetError(file, None, f"not JSON: {exc}") from exc
-
-
-def _reject_duplicates(file: Path) -> Callable[[list[tuple[str, object]]], dict[str, object]]:
-    def to_dict(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        if len(dict(pairs)) < len(pairs):
-            names = [name for name, _ in pairs]
-            duplicate = next(name for name in names if names.count(name) > 1)
-            raise DatasetError(file, None, f"'{duplicate}' stands twice")
-        return dict(pairs)
-
-    return to_dict
 
 
 def _object(file: Path, what: str, value: object) -> dict[str, object]:

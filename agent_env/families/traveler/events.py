@@ -241,7 +241,13 @@ def draw_set(vocabulary: Vocabulary, size: int, drawing: Drawing, rng: Random) -
     drafts: list[EventDraft] = []
     unique = set[EventDraft]()
     while len(drafts) < size:
-        what = _what(vocabulary, drafts, drawing.repeats, rng)
+        kind = rng.choice(vocabulary.events).name
+        subject = rng.choice(vocabulary.subjects)
+        location = rng.choice(vocabulary.locations).name
+        if drafts and rng.random() < drawing.repeats:
+            kind, old, location, _ = rng.choice(drafts)
+            subject = old if rng.random() < 0.5 else subject
+        what = kind, subject, location
         draft = (*what, _distance(nearest, earliest, drawing.recent, rng))
         if draft in unique:
             draft = (*what, rng.randint(nearest, earliest))
@@ -257,18 +263,6 @@ def draw_set(vocabulary: Vocabulary, size: int, drawing: Drawing, rng: Random) -
 
 EventDraft = tuple[str, str, str, int]
 """Event type, subject, location, minutes before the speech time."""
-
-
-def _what(
-    vocabulary: Vocabulary, earlier: list[EventDraft], repeats: float, rng: Random
-) -> tuple[str, str, str]:
-    kind = rng.choice(vocabulary.events).name
-    subject = rng.choice(vocabulary.subjects)
-    location = rng.choice(vocabulary.locations).name
-    if earlier and rng.random() < repeats:
-        kind, old, location, _ = rng.choice(earlier)
-        subject = old if rng.random() < 0.5 else subject
-    return kind, subject, location
 
 
 def _distance(nearest: int, earliest: int, recent: float, rng: Random) -> int:

@@ -163,24 +163,19 @@ def solve(question: EventQuestion, rows: Sequence[ListedEvent]) -> str:
     text = question.text
     adverbial = next((a for a in ADVERBIALS if re.search(rf"\b{a}\b", text)), None)
     if adverbial is not None:
-        return _solve_vague(question, rows, adverbial)
+        kinds = (event.name for event in HOME.events if event.name.split()[-1] in question.text)
+        kind = next(kinds, "")
+        curves = Parametric({"": 0.0} | {event.name: event.offset for event in HOME.events})
+        chances: dict[str, list[float]] = defaultdict(list)
+        for row in rows:
+            minutes = (question.now - row.time) / timedelta(minutes=1)
+            chances[row.subject].append(curves.p(kind, adverbial, minutes))
+        templates = {"Who": "who", "Did": "did", "How": "how-often"}
+        return ", ".join(best_answer(templates[question.text.split()[0]], chances)) or "nobody"
     matches = [row for row in rows if _covers(text, row.time.date(), question.now.date())]
     template = {"Who": "who", "Did": "did", "How": "how-often"}.get(text.split()[0], "when")
     answer = crisp_answer(template, [(row.subject, str(row.time.date())) for row in matches])
     return ", ".join(answer) or ("nobody" if template == "who" else "never")
-
-
-def _solve_vague(question: EventQuestion, rows: Sequence[ListedEvent], adverbial: str) -> str:
-    """The most probable answer."""
-    kinds = (event.name for event in HOME.events if event.name.split()[-1] in question.text)
-    kind = next(kinds, "")
-    curves = Parametric({"": 0.0} | {event.name: event.offset for event in HOME.events})
-    chances: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        minutes = (question.now - row.time) / timedelta(minutes=1)
-        chances[row.subject].append(curves.p(kind, adverbial, minutes))
-    templates = {"Who": "who", "Did": "did", "How": "how-often"}
-    return ", ".join(best_answer(templates[question.text.split()[0]], chances)) or "nobody"
 
 
 def _covers(text: str, day: date, today: date) -> bool:

@@ -51,13 +51,36 @@ class ChatApi:
         tools = body.get("tools") or ()
         offers = [offer(tool, tool["function"], "function.") for tool in tools]
         request = request_of(body, turns, tools, offers, "max_completion_tokens", "max_tokens")
-        _check_order(turns)
+        # raises Refusal where a call is not answered, once, before the next turn
+        open_ids: list[str] = []
+        answered_ids: set[str] = set()
+        after_calls = False
+        for number, turn in enumerate(turns):
+            if turn.role == "tool":
+                field = f"messages.[{number}].tool_call_id"
+                if not after_calls:
+                    raise Refusal(400, STRAY, f"messages.[{number}].role")
+                if turn.tool_call_id in answered_ids:
+                    raise Refusal(400, TWICE.format(id=turn.tool_call_id), field)
+                if turn.tool_call_id not in open_ids:
+                    raise Refusal(400, NOT_THERE.format(id=turn.tool_call_id), field)
+                open_ids.remove(turn.tool_call_id)
+                answered_ids.add(turn.tool_call_id)
+                continue
+            _refuse_unanswered(open_ids, number)
+            open_ids, answered_ids = [call.id for call in turn.tool_calls], set()
+            after_calls = bool(turn.tool_calls)
+        _refuse_unanswered(open_ids, len(turns))
         if (count := body.get("n")) not in (None, 1):
             raise Refusal(400, f"n is {count}: one reply a request is passed on", "n")
+        value = body.get("stop")
+        texts = value if isinstance(value, list) else [value]
+        if len(texts) > 4:
+            raise Refusal(400, "Invalid 'stop': array too long. Expected at most 4 texts.", "stop")
         return replace(
             request,
             schema=schema_in(body),
-            stop=_stops(body.get("stop")),
+            stop=tuple(text for text in texts if isinstance(text, str)),
             wants_usage=options.get("include_usage") is True,
         )
 
@@ -201,22 +224,18 @@ def _choice_in(body: Object) -> str:
     if choice is None:
         return "auto"
     if isinstance(choice, dict):
-        return _tool_in(choice, tools)
+        if choice.get("type", "function") != "function":
+            return "auto"  # a hosted tool, or a choice among several
+        name = (choice.get("function") or choice).get("name")
+        if name not in [(tool.get("function") or tool).get("name") for tool in tools]:
+            text = f"Tool choice '{name}' not found in 'tools' parameter."
+            raise Refusal(400, text, "tool_choice")
+        return str(name)
     if choice not in ("auto", "required", "none"):
         raise Refusal(400, f"tool_choice {choice!r} is unknown", "tool_choice")
     if not tools:
         raise Refusal(400, "tool_choice is only allowed when tools are specified", "tool_choice")
     return str(choice)
-
-
-def _tool_in(choice: Object, tools: Sequence[Object]) -> str:
-    if choice.get("type", "function") != "function":
-        return "auto"  # a hosted tool, or a choice among several
-    name = (choice.get("function") or choice).get("name")
-    if name not in [(tool.get("function") or tool).get("name") for tool in tools]:
-        text = f"Tool choice '{name}' not found in 'tools' parameter."
-        raise Refusal(400, text, "tool_choice")
-    return str(name)
 
 
 def _limit_in(body: Object, *names: str) -> int | None:
@@ -232,29 +251,6 @@ def _limit_in(body: Object, *names: str) -> int | None:
     return None
 
 
-def _check_order(turns: Sequence[Message]) -> None:
-    """Raises Refusal where a call is not answered, once, before the next turn."""
-    open_ids: list[str] = []
-    answered_ids: set[str] = set()
-    after_calls = False
-    for number, turn in enumerate(turns):
-        if turn.role == "tool":
-            field = f"messages.[{number}].tool_call_id"
-            if not after_calls:
-                raise Refusal(400, STRAY, f"messages.[{number}].role")
-            if turn.tool_call_id in answered_ids:
-                raise Refusal(400, TWICE.format(id=turn.tool_call_id), field)
-            if turn.tool_call_id not in open_ids:
-                raise Refusal(400, NOT_THERE.format(id=turn.tool_call_id), field)
-            open_ids.remove(turn.tool_call_id)
-            answered_ids.add(turn.tool_call_id)
-            continue
-        _refuse_unanswered(open_ids, number)
-        open_ids, answered_ids = [call.id for call in turn.tool_calls], set()
-        after_calls = bool(turn.tool_calls)
-    _refuse_unanswered(open_ids, len(turns))
-
-
 def _refuse_unanswered(ids: Sequence[str], number: int) -> None:
     if ids:
         text = UNANSWERED.format(ids=", ".join(ids))
@@ -266,13 +262,6 @@ def _require(fields: Object, name: str, where: str) -> None:
     if not isinstance(fields.get(name), str) or not fields[name]:
         text = f"Missing required parameter: '{where}'."
         raise Refusal(400, text, where, code="missing_required_parameter")
-
-
-def _stops(value: object) -> tuple[str, ...]:
-    texts = value if isinstance(value, list) else [value]
-    if len(texts) > 4:
-        raise Refusal(400, "Invalid 'stop': array too long. Expected at most 4 texts.", "stop")
-    return tuple(text for text in texts if isinstance(text, str))
 
 
 def _envelope(kind: str, request: ModelRequest, number: int) -> Json:

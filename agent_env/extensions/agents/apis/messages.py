@@ -50,9 +50,27 @@ class MessagesApi:
         """The request; raises Refusal where a field is not as documented."""
         if not http.headers.get("anthropic-version"):
             raise Refusal(400, "anthropic-version: header is required")
-        _check_fields(body)
+        for name in ("model", "max_tokens", "messages"):
+            if body.get(name) is None:
+                raise Refusal(400, f"{name}: Field required")
+        if type(body["max_tokens"]) is not int or body["max_tokens"] < 1:
+            raise Refusal(400, "max_tokens: Input should be greater than or equal to 1")
+        if not body["messages"]:
+            raise Refusal(400, "messages: at least one message is required")
         turns = joined(body["messages"])
-        _check_turns(turns)
+        wanted: list[str] = []
+        for n, turn in enumerate(turns):
+            blocks, of_user = turn["content"], turn["role"] == "user"
+            results = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
+            first = blocks[: len(results)] if of_user else []
+            for i, id_ in enumerate(results):
+                if id_ not in wanted or id_ in results[:i] or not of_user:
+                    raise Refusal(400, NO_CALL.format(n=n, i=i, id=id_))
+            if set(wanted) - {b.get("tool_use_id") for b in first}:
+                raise Refusal(400, NO_RESULT.format(n=n - 1, ids=", ".join(wanted)))
+            wanted = [b["id"] for b in blocks if b["type"] == "tool_use"]
+        if wanted:
+            raise Refusal(400, NO_RESULT.format(n=len(turns) - 1, ids=", ".join(wanted)))
         tools, system = body.get("tools") or [], body.get("system") or []
         system = [text(system)] if isinstance(system, str) else list(system)
         choice = _choice(body, tools)
@@ -162,32 +180,6 @@ def joined(messages: Sequence[Object]) -> list[Json]:
     if turns[0]["role"] != "user":
         raise Refusal(400, "messages: first message must use the user role")
     return turns
-
-
-def _check_fields(body: Object) -> None:
-    for name in ("model", "max_tokens", "messages"):
-        if body.get(name) is None:
-            raise Refusal(400, f"{name}: Field required")
-    if type(body["max_tokens"]) is not int or body["max_tokens"] < 1:
-        raise Refusal(400, "max_tokens: Input should be greater than or equal to 1")
-    if not body["messages"]:
-        raise Refusal(400, "messages: at least one message is required")
-
-
-def _check_turns(turns: Sequence[Json]) -> None:
-    wanted: list[str] = []
-    for n, turn in enumerate(turns):
-        blocks, of_user = turn["content"], turn["role"] == "user"
-        results = [b["tool_use_id"] for b in blocks if b["type"] == "tool_result"]
-        first = blocks[: len(results)] if of_user else []
-        for i, id_ in enumerate(results):
-            if id_ not in wanted or id_ in results[:i] or not of_user:
-                raise Refusal(400, NO_CALL.format(n=n, i=i, id=id_))
-        if set(wanted) - {b.get("tool_use_id") for b in first}:
-            raise Refusal(400, NO_RESULT.format(n=n - 1, ids=", ".join(wanted)))
-        wanted = [b["id"] for b in blocks if b["type"] == "tool_use"]
-    if wanted:
-        raise Refusal(400, NO_RESULT.format(n=len(turns) - 1, ids=", ".join(wanted)))
 
 
 def _choice(body: Object, tools: Sequence[Object]) -> str:

@@ -45,7 +45,18 @@ class ResponsesApi:
         turns = tuple(_turns_of(items))
         if isinstance(instructions, str):
             turns = (Message(role="system", content=instructions), *turns)
-        _check_items(turns)
+        # raises Refusal where a call lacks its result, or a result its call
+        calls = [call.id for turn in turns for call in turn.tool_calls]
+        outputs = [str(turn.tool_call_id) for turn in turns if turn.role == "tool"]
+        for number, id_ in enumerate(outputs):
+            if id_ not in calls:
+                text = f"No tool call found for function call output with call_id {id_}."
+                raise Refusal(400, text, "input")
+            if id_ in outputs[:number]:
+                raise Refusal(400, f"Duplicate function call output with call_id {id_}.", "input")
+        for id_ in calls:
+            if id_ not in outputs:
+                raise Refusal(400, f"No tool output found for function call {id_}.", "input")
         tools = [tool for tool in body.get("tools") or () if tool.get("type") == "function"]
         offers = [offer(tool, tool) for tool in tools]
         request = request_of(body, turns, tools, offers, "max_output_tokens")
@@ -144,39 +155,21 @@ def _turns_of(items: Sequence[Object]) -> list[Message]:
             what = f"Item with id {item.get('id')!r} not found; items are not persisted"
             raise Refusal(404, f"{what} when `store` is set to false", "input")
         elif kind in ("message", "function_call", "reasoning", *HOSTED_CALLS):
-            _add_to_assistant(turns, kind, item)
+            # adds to the assistant's turn; one turn is several items: reasoning, then text, then
+            # calls
+            opens = not turns or turns[-1].role != "assistant" or kind == "reasoning"
+            if opens or (kind == "message" and (turns[-1].content or turns[-1].tool_calls)):
+                turns.append(Message(role="assistant"))
+            if kind == "message":
+                text = text_in(item.get("content"), names=("text", "refusal"))
+                turns[-1] = turns[-1].model_copy(update={"content": text})
+            if kind == "function_call":
+                call = tool_call(item["name"], item["arguments"], item["call_id"])
+                calls = (*turns[-1].tool_calls, call)
+                turns[-1] = turns[-1].model_copy(update={"tool_calls": calls})
         else:
             raise Refusal(400, f"input item type {kind!r} is unknown", "input")
     return turns
-
-
-def _add_to_assistant(turns: list[Message], kind: str, item: Object) -> None:
-    """Adds to the assistant's turn; one turn is several items: reasoning, then text, then calls."""
-    opens = not turns or turns[-1].role != "assistant" or kind == "reasoning"
-    if opens or (kind == "message" and (turns[-1].content or turns[-1].tool_calls)):
-        turns.append(Message(role="assistant"))
-    if kind == "message":
-        text = text_in(item.get("content"), names=("text", "refusal"))
-        turns[-1] = turns[-1].model_copy(update={"content": text})
-    if kind == "function_call":
-        call = tool_call(item["name"], item["arguments"], item["call_id"])
-        calls = (*turns[-1].tool_calls, call)
-        turns[-1] = turns[-1].model_copy(update={"tool_calls": calls})
-
-
-def _check_items(turns: Sequence[Message]) -> None:
-    """Raises Refusal where a call lacks its result, or a result its call."""
-    calls = [call.id for turn in turns for call in turn.tool_calls]
-    outputs = [str(turn.tool_call_id) for turn in turns if turn.role == "tool"]
-    for number, id_ in enumerate(outputs):
-        if id_ not in calls:
-            text = f"No tool call found for function call output with call_id {id_}."
-            raise Refusal(400, text, "input")
-        if id_ in outputs[:number]:
-            raise Refusal(400, f"Duplicate function call output with call_id {id_}.", "input")
-    for id_ in calls:
-        if id_ not in outputs:
-            raise Refusal(400, f"No tool output found for function call {id_}.", "input")
 
 
 def _envelope(request: ModelRequest, number: int) -> Json:

@@ -36,7 +36,18 @@ def table_pages(
     for page in pages:
         if only is not None and set(page.rows).isdisjoint(only):
             continue
-        yield _article(table, page, level, by_value)
+        rows = [table.rows[place] for place in page.rows]
+        lead = f"{page.title}. {_whole(page)}"
+        late = level.hides_dates(page.url)
+        paragraphs = [PASSAGE.format(it=page.title), lead] if late else [lead]
+        links = dict.fromkeys(
+            (value, by_value[name, value].url)
+            for row in rows
+            for name, value in _values(table, row)
+            if (name, value) in by_value and ((name, value),) != page.values
+        )
+        row_blocks = _rows(table, rows, chance("rows", page.url))
+        yield Sheet(page.url, page.title, tuple(paragraphs), row_blocks, tuple(links)[:LINKED])
         rng = chance("distractor", page.url)
         draw = rng.random()
         if draw < level.copies:
@@ -45,26 +56,6 @@ def table_pages(
                 yield copy
         elif draw < level.copies + level.namesakes and len(page.rows) > 1:
             yield _namesake(table, page, rng, today)
-
-
-def _article(
-    table: MaterialTable,
-    page: RowPage,
-    level: Difficulty,
-    by_value: dict[tuple[str, str], RowPage],
-) -> Sheet:
-    rows = [table.rows[place] for place in page.rows]
-    lead = f"{page.title}. {_whole(page)}"
-    late = level.hides_dates(page.url)
-    paragraphs = [PASSAGE.format(it=page.title), lead] if late else [lead]
-    links = dict.fromkeys(
-        (value, by_value[name, value].url)
-        for row in rows
-        for name, value in _values(table, row)
-        if (name, value) in by_value and ((name, value),) != page.values
-    )
-    row_blocks = _rows(table, rows, chance("rows", page.url))
-    return Sheet(page.url, page.title, tuple(paragraphs), row_blocks, tuple(links)[:LINKED])
 
 
 def _whole(page: RowPage) -> str:

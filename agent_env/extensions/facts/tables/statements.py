@@ -75,20 +75,17 @@ class Gathered:
                 continue
             self._seen.add(item.id)
             try:
-                self._take(row_of(item, self._languages, self._now))
+                row = row_of(item, self._languages, self._now)
+                name = event_title(row.event).casefold()
+                if name in self._ambiguous:
+                    raise LeftOut(AMBIGUOUS)
+                if self._rows.pop(name, None) is not None:
+                    self._ambiguous.add(name)
+                    self.left_out[AMBIGUOUS] += 1
+                    raise LeftOut(AMBIGUOUS)
+                self._rows[name] = row
             except LeftOut as exc:
                 self.left_out[str(exc)] += 1
-
-    def _take(self, row: EventRow) -> None:
-        """A name that several items bear can stand for none of them."""
-        name = event_title(row.event).casefold()
-        if name in self._ambiguous:
-            raise LeftOut(AMBIGUOUS)
-        if self._rows.pop(name, None) is not None:
-            self._ambiguous.add(name)
-            self.left_out[AMBIGUOUS] += 1
-            raise LeftOut(AMBIGUOUS)
-        self._rows[name] = row
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -48,34 +48,30 @@ def write(source: Source, out: Path) -> dict[str, int]:
     of Inspect cannot hold, as a run.json by another hand may."""
     need_extra("inspect_ai", extra="inspect", what="--to inspect")
     try:
-        return _write(source, out)
+        from inspect_ai.log import write_eval_log
+
+        manifest, counts = source.manifest, dict[str, int]()
+        samples, parts = list[Any](), Counter[str]()
+
+        def flush() -> None:
+            if samples:
+                condition = str(samples[0].metadata["condition"])
+                parts[condition] += 1
+                name = condition if parts[condition] == 1 else f"{condition}.{parts[condition]}"
+                log = _log(source, manifest, condition, samples)
+                write_eval_log(log, str(out / f"{name}.eval"), format="eval")
+                counts[name] = len(samples)
+                samples.clear()
+
+        for record in source:  # in the order of their files: one condition after the other
+            is_other = samples and samples[0].metadata["condition"] != record.episode.condition
+            if is_other or len(samples) == AT_ONCE:
+                flush()
+            samples.append(_sample(record, manifest))
+        flush()
+        return counts
     except ValidationError as exc:
         raise ConfigError(f"Inspect takes no such log: {first_problem(exc.errors())}") from exc
-
-
-def _write(source: Source, out: Path) -> dict[str, int]:
-    from inspect_ai.log import write_eval_log
-
-    manifest, counts = source.manifest, dict[str, int]()
-    samples, parts = list[Any](), Counter[str]()
-
-    def flush() -> None:
-        if samples:
-            condition = str(samples[0].metadata["condition"])
-            parts[condition] += 1
-            name = condition if parts[condition] == 1 else f"{condition}.{parts[condition]}"
-            log = _log(source, manifest, condition, samples)
-            write_eval_log(log, str(out / f"{name}.eval"), format="eval")
-            counts[name] = len(samples)
-            samples.clear()
-
-    for record in source:  # in the order of their files: one condition after the other
-        is_other = samples and samples[0].metadata["condition"] != record.episode.condition
-        if is_other or len(samples) == AT_ONCE:
-            flush()
-        samples.append(_sample(record, manifest))
-    flush()
-    return counts
 
 
 def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[Any]) -> Any:
@@ -84,6 +80,10 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
     status: Any = manifest.imported and manifest.imported.status  # as the imported log had it
     address = manifest.model_parameters.get("base_url")
     kept = {"run", "limits", "run_limits", "prompt", "options", "seed", "sandbox", "web", "id"}
+    total: dict[str, Any] = {}
+    for sample in samples:
+        for model, usage in sample.model_usage.items():
+            total[model] = total[model] + usage if model in total else usage
     return EvalLog(
         status=status or ("error" if any(sample.error for sample in samples) else "success"),
         eval=EvalSpec(
@@ -107,7 +107,7 @@ def _log(source: Source, manifest: Manifest, condition: str, samples: Sequence[A
         stats=EvalStats(
             started_at=min(str(sample.started_at) for sample in samples),
             completed_at=max(str(sample.completed_at) for sample in samples),
-            model_usage=_added(samples),
+            model_usage=total,
         ),
         samples=list(samples),
     )
@@ -142,14 +142,6 @@ def _results(source: Source, samples: Sequence[Any]) -> Any:
         )
     done = sum(sample.error is None for sample in samples)
     return EvalResults(total_samples=len(samples), completed_samples=done, scores=scores)
-
-
-def _added(samples: Sequence[Any]) -> dict[str, Any]:
-    total: dict[str, Any] = {}
-    for sample in samples:
-        for model, usage in sample.model_usage.items():
-            total[model] = total[model] + usage if model in total else usage
-    return total
 
 
 def _sample(record: EpisodeRecord, manifest: Manifest) -> Any:

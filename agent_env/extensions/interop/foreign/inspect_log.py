@@ -133,37 +133,8 @@ def streamed(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode
 def _episode(sample: Any, unread: Counter[str]) -> ForeignEpisode:
     """Of a sample's summary."""
     failure = (sample.error.strip().splitlines() or ["error"])[-1][:300] if sample.error else None
-    return ForeignEpisode(
-        sample=str(sample.id),
-        repeat=sample.epoch,
-        metrics={} if failure else dict(_metrics(sample.scores or {}, unread)),
-        failure=failure,
-        used=_used(sample),
-        stop_reason=sample.limit,
-    )
-
-
-def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[str, float]]:
-    """By scorer; a score of several values by scorer and part, those of our scorer by metric."""
-    from inspect_ai.scorer import value_to_float
-
-    number = value_to_float()
-    for scorer, score in scores.items():
-        parts = score.value if isinstance(score.value, dict) else {"": score.value}
-        for part, value in parts.items():
-            if scorer == OURS and value != value:  # a metric that this answer does not have
-                continue
-            name = part if scorer == OURS else f"{scorer}/{part}" if part else scorer
-            is_number = isinstance(value, bool | int | float) and -_MOST <= value <= _MOST
-            if is_number or value in ("C", "I", "P", "N"):
-                yield name, float(number(value))
-            else:
-                unread[name] += 1
-
-
-def _used(sample: Any) -> dict[str, float]:
-    """Over all models that the sample used. Inspect's input tokens leave the cached ones out, ours
-    hold them."""
+    # over all models that the sample used. Inspect's input tokens leave the cached ones out, ours
+    # hold them.
     usages = list((sample.model_usage or {}).values())
     used: dict[str, float] = {}
     if usages:
@@ -189,7 +160,32 @@ def _used(sample: Any) -> dict[str, float]:
         used["steps"] = float(sample.turn_count)
     if sample.working_time is not None:
         used["duration_s"] = float(sample.working_time)
-    return used
+    return ForeignEpisode(
+        sample=str(sample.id),
+        repeat=sample.epoch,
+        metrics={} if failure else dict(_metrics(sample.scores or {}, unread)),
+        failure=failure,
+        used=used,
+        stop_reason=sample.limit,
+    )
+
+
+def _metrics(scores: Mapping[str, Any], unread: Counter[str]) -> Iterator[tuple[str, float]]:
+    """By scorer; a score of several values by scorer and part, those of our scorer by metric."""
+    from inspect_ai.scorer import value_to_float
+
+    number = value_to_float()
+    for scorer, score in scores.items():
+        parts = score.value if isinstance(score.value, dict) else {"": score.value}
+        for part, value in parts.items():
+            if scorer == OURS and value != value:  # a metric that this answer does not have
+                continue
+            name = part if scorer == OURS else f"{scorer}/{part}" if part else scorer
+            is_number = isinstance(value, bool | int | float) and -_MOST <= value <= _MOST
+            if is_number or value in ("C", "I", "P", "N"):
+                yield name, float(number(value))
+            else:
+                unread[name] += 1
 
 
 def _metadata(values: dict[str, Any] | None) -> dict[str, str]:
@@ -219,13 +215,24 @@ def inspect_transcript(sample: Any) -> Transcript:
     written = [m for m in sample.messages[prompt:] if m.role == "assistant"]
     events = _in_order(written, asked)
     ran = [event for event in sample.events if event.event == "tool"]
+    offered = {tool.name: tool for event in asked for tool in event.tools}
+    answers = (score.answer for score in (sample.scores or {}).values() if score.answer)
     return Transcript(
         messages=tuple(map(from_inspect, sample.messages)),
-        tools=tuple(_tools(asked)),
+        tools=tuple(
+            [
+                ToolSpec(
+                    name=tool.name,
+                    description=tool.description,
+                    parameters=tool.parameters.model_dump(mode="json", exclude_none=True),
+                )
+                for tool in offered.values()
+            ]
+        ),
         usages=tuple(e and from_usage(e.output.usage) for e in events),
         question=_question(sample.input),
         gold=sample.target if isinstance(sample.target, str) else tuple(sample.target),
-        answer=_answer(sample),
+        answer=next(answers, None) or sample.output.completion or None,
         output=sample.output.completion or None,
         model=next((e.output.model for e in asked if e.output.model), None),
         prompt=prompt,
@@ -258,27 +265,8 @@ def _in_order(written: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
     return events
 
 
-def _tools(asked: Sequence[Any]) -> list[ToolSpec]:
-    """Offered in any call."""
-    offered = {tool.name: tool for event in asked for tool in event.tools}
-    return [
-        ToolSpec(
-            name=tool.name,
-            description=tool.description,
-            parameters=tool.parameters.model_dump(mode="json", exclude_none=True),
-        )
-        for tool in offered.values()
-    ]
-
-
 def _question(given: Any) -> str | None:
     """The input, of a conversation the last thing that the user says."""
     if isinstance(given, str):
         return given
     return next((m.text for m in reversed(given) if m.role == "user"), None)
-
-
-def _answer(sample: Any) -> str | None:
-    """As the first scorer read it, else the last reply."""
-    answers = (score.answer for score in (sample.scores or {}).values() if score.answer)
-    return next(answers, None) or sample.output.completion or None

@@ -44,7 +44,7 @@ from agent_env.sdk.run import (
 )
 
 if TYPE_CHECKING:
-    from agent_env.sdk.run import DrivenEpisode, Turn
+    from agent_env.sdk.run import Turn
 
 CHOICES: dict[str, Any] = {"auto": "auto", "required": "any", "none": "none"}
 
@@ -84,21 +84,6 @@ class Opened:
             await asyncio.Event().wait()  # until the event loop cancels what is left
 
 
-def episode_solver(opened: Opened) -> Solver:
-    """Runs the sample's episode and keeps it, without its messages, in the sample's store."""
-
-    @solver(name="episode")
-    def make() -> Solver:
-        async def solve(state: TaskState, generate: Generate) -> TaskState:
-            environment = await opened.environment()
-            await _Attempt(state, environment, opened.condition).run()
-            return state
-
-        return solve
-
-    return make()
-
-
 @dataclass(slots=True)
 class _Attempt:
     """One attempt at a sample."""
@@ -119,7 +104,25 @@ class _Attempt:
         try:
             turn = await driven.reset()
             while not turn.done:
-                turn = await self._step(driven, turn)
+                self.state.messages = self._shown(turn.messages)
+                output = await self.model.generate(
+                    self.state.messages, to_tools(turn.tools), CHOICES[turn.tool_choice]
+                )
+                self.state.output = output
+                self.state.messages.append(output.message)
+                reply: Reply | ModelError = from_output(output)
+                if output.stop_reason == "model_length":
+                    text = output.completion or "the context is full"
+                    reply = ModelError(text, kind="context_overflow")
+                if isinstance(reply, Reply):
+                    self.pairs.append((reply.message, output.message))
+                began = datetime.now(UTC)
+                next_turn = await driven.step(reply)
+                self._log_tools(output, next_turn, began)
+                if next_turn.done:
+                    results = [message for message in next_turn.new if message.role == "tool"]
+                    self.state.messages += [self._as_inspect(message) for message in results]
+                turn = next_turn
         except LimitExceededError as exc:
             limit = exc.type
             raise
@@ -132,27 +135,6 @@ class _Attempt:
         if episode.failure is not None:
             raise EpisodeError(episode.failure)
         self.state.completed = True
-
-    async def _step(self, driven: DrivenEpisode, turn: Turn) -> Turn:
-        self.state.messages = self._shown(turn.messages)
-        output = await self.model.generate(
-            self.state.messages, to_tools(turn.tools), CHOICES[turn.tool_choice]
-        )
-        self.state.output = output
-        self.state.messages.append(output.message)
-        reply: Reply | ModelError = from_output(output)
-        if output.stop_reason == "model_length":
-            text = output.completion or "the context is full"
-            reply = ModelError(text, kind="context_overflow")
-        if isinstance(reply, Reply):
-            self.pairs.append((reply.message, output.message))
-        began = datetime.now(UTC)
-        next_turn = await driven.step(reply)
-        self._log_tools(output, next_turn, began)
-        if next_turn.done:
-            results = [message for message in next_turn.new if message.role == "tool"]
-            self.state.messages += [self._as_inspect(message) for message in results]
-        return next_turn
 
     def _shown(self, messages: tuple[Message, ...]) -> list[ChatMessage]:
         """The conversation as Inspect's messages; those that are as before stay the same objects,
@@ -209,9 +191,21 @@ def make_task(family: str, parameters: Mapping[str, Any]) -> Task:
         raise PrerequisiteError(f"agent_env/{family.replace('-', '_')}: {exc}") from None
     # our time limit is Inspect's, which knows what of it went into retries and queues
     time_s = options.limits.get("time_s", run.task.limits.time_s)
+    # runs the sample's episode and keeps it, without its messages, in the sample's store
+    opened = Opened(run, condition, folder)
+
+    @solver(name="episode")
+    def make() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:
+            environment = await opened.environment()
+            await _Attempt(state, environment, opened.condition).run()
+            return state
+
+        return solve
+
     return Task(
         dataset=dataset,
-        solver=episode_solver(Opened(run, condition, folder)),
+        solver=make(),
         scorer=episode_score(),
         working_limit=None if time_s is None else ceil(time_s),
         metadata={"condition": condition.name, "limits": dict(run.manifest.limits)},

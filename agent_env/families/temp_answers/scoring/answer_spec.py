@@ -145,7 +145,11 @@ def convert(amount: Amount, unit: str, to: str) -> Amount | None:
     """The same time in another unit; None where no exact conversion exists."""
     for sizes in (SECONDS, MONTHS):
         if unit in sizes and to in sizes:
-            return quotient(amount * sizes[unit], sizes[to])
+            dividend = amount * sizes[unit]
+            divisor = sizes[to]
+            if isinstance(dividend, int) and dividend % divisor == 0:
+                return dividend // divisor
+            return whole(dividend / divisor)
     return None
 
 
@@ -169,13 +173,6 @@ def bounds(amount: Amount, unit: str, to: str) -> tuple[Exact, Exact] | None:
 def as_amount(value: Exact) -> Amount:
     """An int where the fraction is whole, else a float."""
     return int(value) if value.denominator == 1 else float(value)
-
-
-def quotient(dividend: Amount, divisor: int) -> Amount:
-    """The quotient, an int where it is whole."""
-    if isinstance(dividend, int) and dividend % divisor == 0:
-        return dividend // divisor
-    return whole(dividend / divisor)
 
 
 def whole(amount: Amount) -> Amount:

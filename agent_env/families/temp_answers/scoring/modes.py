@@ -99,7 +99,12 @@ def score_v2(files: Sequence[ResponseFile]) -> ModeScores:
     """Every row by the declared format and unit of its question."""
     cache: dict[tuple[str | None, ...], Declared] = {}
     declared = [[_declared(file.dataset, row, cache) for row in file.rows] for file in files]
-    scales = _scales(files, declared)
+    golds: dict[ScaleGroup, dict[tuple[str, str | None], Amount]] = defaultdict(dict)
+    for file, own in zip(files, declared, strict=True):
+        for row, d in zip(file.rows, own, strict=True):
+            if d.gold is not None:
+                golds[_group(file, row, d)][row.key, row.label] = d.gold
+    scales = {group: scale_of(values.values()) for group, values in golds.items()}
     items = tuple(
         tuple(
             _item(file, row, d, scales.get(_group(file, row, d)))
@@ -127,17 +132,6 @@ def _declared(
 def _group(file: ResponseFile, row: Response, declared: Declared) -> ScaleGroup:
     spec = declared.spec
     return (file.dataset, row.split, spec.kind, spec.unit) if spec else ()
-
-
-def _scales(
-    files: Sequence[ResponseFile], declared: Sequence[Sequence[Declared]]
-) -> dict[ScaleGroup, Scale | None]:
-    golds: dict[ScaleGroup, dict[tuple[str, str | None], Amount]] = defaultdict(dict)
-    for file, own in zip(files, declared, strict=True):
-        for row, d in zip(file.rows, own, strict=True):
-            if d.gold is not None:
-                golds[_group(file, row, d)][row.key, row.label] = d.gold
-    return {group: scale_of(values.values()) for group, values in golds.items()}
 
 
 def _item(file: ResponseFile, row: Response, declared: Declared, scale: Scale | None) -> Item:

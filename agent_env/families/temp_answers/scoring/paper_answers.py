@@ -43,16 +43,11 @@ def strict_date(value: Any, clock: date) -> datetime | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, (int, float)):
-        return _nanoseconds(value)
+        try:
+            return _EPOCH + timedelta(microseconds=value / 1000)
+        except (OverflowError, ValueError):
+            return None
     return _parse_text(value, clock) if isinstance(value, str) else None
-
-
-def _nanoseconds(value: float) -> datetime | None:
-    """A number as nanoseconds since 1970."""
-    try:
-        return _EPOCH + timedelta(microseconds=value / 1000)
-    except (OverflowError, ValueError):
-        return None
 
 
 @lru_cache(maxsize=8192)
@@ -226,7 +221,11 @@ def _by_keys(content: dict[str, Any], clock: date) -> tuple[Value | None, str]:
         values = [int(value) for value in content.values()]
         return timedelta(**dict(zip(_PARTS, values, strict=False))), "keys by position"
     if {"time", "day"} <= keys:
-        return _time_and_day(content), "time and day"
+        parts = [int(part) for part in content["time"].split(":")]
+        if len(parts) > len(_PARTS):
+            raise IndexError("more parts than hours, minutes and seconds")
+        day = str(content["day"]).replace("same_day", "0").replace("previous_day", "-1")
+        return timedelta(days=int(day), **dict(zip(_PARTS, parts, strict=False))), "time and day"
     if {"days", *_PARTS} <= keys:
         return timedelta(**{key: int(value) for key, value in content.items()}), "parts"
     return None, "unknown keys"
@@ -241,14 +240,6 @@ def _unspecified(answer: Any, clock: date) -> Value | None:
         if era in answer:
             return sign * int(answer.replace(era, ""))
     return strict_date(answer, clock)
-
-
-def _time_and_day(content: dict[str, Any]) -> timedelta:
-    parts = [int(part) for part in content["time"].split(":")]
-    if len(parts) > len(_PARTS):
-        raise IndexError("more parts than hours, minutes and seconds")
-    day = str(content["day"]).replace("same_day", "0").replace("previous_day", "-1")
-    return timedelta(days=int(day), **dict(zip(_PARTS, parts, strict=False)))
 
 
 # Errors -------------------------------------------------------------------------------------------

@@ -87,11 +87,6 @@ def pick_fields(text: str, keys: tuple[str, ...]) -> dict[str, Any] | None:
     return picked or None
 
 
-def is_open(text: str) -> bool:
-    """Whether an object is not closed, as in a truncated reply."""
-    return "{" in text and "}" not in text[text.find("{") :]
-
-
 def _strict(text: str, at: int) -> dict[str, Any] | None:
     try:
         value, _ = _DECODER.raw_decode(text, at)
@@ -218,7 +213,23 @@ def read_response(text: str | None, spec: AnswerSpec, prefilled: bool = False) -
     if text is None or not text.strip():
         return TimeAnswer("unparsable", rule="no text")
     if spec.style == "line":
-        return _read_final_line(text, spec)
+        markers = list(_MARKER.finditer(text))
+        if not markers:
+            for sentence in list(_SENTENCE.finditer(text))[-1:]:
+                answer = read_text(text[sentence.end() :].split("\n", 1)[0].strip(), spec)
+                if answer.is_parsed:
+                    return answer
+            if REFUSAL.search(text[-200:]):
+                return TimeAnswer("refused", rule="no Final Answer:")
+            cut = text.rstrip()[-1:] not in ".!?:)*}]\"'`"
+            return TimeAnswer("truncated" if cut else "unparsable", rule="no Final Answer:")
+        rest = text[markers[-1].end() :].strip()
+        if not rest:
+            return TimeAnswer("truncated", rule="nothing after Final Answer:")
+        line, _, behind = rest.partition("\n")
+        if why := takes_back(behind):
+            return unparsable(why)
+        return read_text(line.strip(), spec)
     return _read_object_text(PREFILL + text if prefilled else text, text, spec)
 
 
@@ -240,26 +251,6 @@ def read_value(value: Any, spec: AnswerSpec) -> TimeAnswer:
 # The answer's place -------------------------------------------------------------------------------
 
 
-def _read_final_line(text: str, spec: AnswerSpec) -> TimeAnswer:
-    markers = list(_MARKER.finditer(text))
-    if not markers:
-        for sentence in list(_SENTENCE.finditer(text))[-1:]:
-            answer = read_text(text[sentence.end() :].split("\n", 1)[0].strip(), spec)
-            if answer.is_parsed:
-                return answer
-        if REFUSAL.search(text[-200:]):
-            return TimeAnswer("refused", rule="no Final Answer:")
-        cut = text.rstrip()[-1:] not in ".!?:)*}]\"'`"
-        return TimeAnswer("truncated" if cut else "unparsable", rule="no Final Answer:")
-    rest = text[markers[-1].end() :].strip()
-    if not rest:
-        return TimeAnswer("truncated", rule="nothing after Final Answer:")
-    line, _, behind = rest.partition("\n")
-    if why := takes_back(behind):
-        return unparsable(why)
-    return read_text(line.strip(), spec)
-
-
 def _read_object_text(text: str, raw: str, spec: AnswerSpec) -> TimeAnswer:
     content = find_object(text)
     if content is None or not (set(content) - {"explanation"}):
@@ -271,7 +262,7 @@ def _read_object_text(text: str, raw: str, spec: AnswerSpec) -> TimeAnswer:
         return _by_keys(content, spec)
     if REFUSAL.search(raw[-200:]):
         return TimeAnswer("refused", rule="no object")
-    if is_open(text):
+    if "{" in text and "}" not in text[text.find("{") :]:
         return TimeAnswer("truncated", rule="the object is not closed")
     return unparsable("no object that can be read")
 
