@@ -220,7 +220,14 @@ def with_orders(task: Task, ties: Ties = "all") -> Task:
         own = Message(role="user", content=prompt_text(order, fields(sample, condition)))
         if not condition.strategy.endswith(ONE_SHOT):
             return (own,)
-        return (*_example_turns(task, order, sample, condition), own)
+        # the family's first worked example, prompted and answered in the same order
+        assert task.examples is not None  # checked before the run
+        example = task.examples(sample, condition)[0]
+        answer = order.example_answer
+        for name, text in {**example.fields, "answer": example.answer}.items():
+            answer = answer.replace(f"{{{name}}}", text)
+        prompt = Message(role="user", content=prompt_text(order, example.fields))
+        return (*(prompt, Message(role="assistant", content=answer)), own)
 
     return replace(task, prompt=prompt, strategies=strategies)
 
@@ -236,16 +243,3 @@ def prompt_text(order: PromptOrder, fields: Mapping[str, str]) -> str:
     tie = f" {fields.get('tie', '')}".rstrip()
     instruction = instruction.replace("{form}", fields.get("form", FORM)).replace("{tie}", tie)
     return "\n\n".join(part for part in (*parts, instruction) if part)
-
-
-def _example_turns(
-    task: Task, order: PromptOrder, sample: Sample, condition: Condition
-) -> tuple[Message, Message]:
-    """The family's first worked example, prompted and answered in the same order."""
-    assert task.examples is not None  # checked before the run
-    example = task.examples(sample, condition)[0]
-    answer = order.example_answer
-    for name, text in {**example.fields, "answer": example.answer}.items():
-        answer = answer.replace(f"{{{name}}}", text)
-    prompt = Message(role="user", content=prompt_text(order, example.fields))
-    return prompt, Message(role="assistant", content=answer)

@@ -257,7 +257,16 @@ def read_query(question: str, values: tuple[str, ...] = ()) -> Query | None:
         low, high = DECADES[match[1].lower()]
         decade = int(match[2])
         return Query("between", Span(month(decade + low, 1), month(decade + high, 12)))
-    known = _by_value(question, values)
+    # `before NAME` or `after NAME`, at the end of the question or, with a comma, before it; a name
+    # of the values before any other
+    queries: list[Query] = []
+    for match in _BESIDE.finditer(question):
+        relation: Relation = "before" if match[1].lower() == "before" else "after"
+        rest = question[match.end() :].rstrip()
+        leading = _LEADING.match(rest) if match.start() == 0 else None
+        name = leading[1] if leading is not None else rest.rstrip("?").rstrip() or rest[:1]
+        queries.append(Query(relation, written_as(name, values)))
+    known = next((q for q in queries if q.reference in values), queries[0] if queries else None)
     if known is not None and known.reference in values:
         return known
     try:
@@ -279,19 +288,6 @@ def _dated(question: str) -> Query | None:
     if word in ("before", "after"):
         return Query("before" if word == "before" else "after", span)
     return Query("in", span)
-
-
-def _by_value(question: str, values: tuple[str, ...]) -> Query | None:
-    """`before NAME` or `after NAME`, at the end of the question or, with a comma, before it; a name
-    of the values before any other."""
-    queries: list[Query] = []
-    for match in _BESIDE.finditer(question):
-        relation: Relation = "before" if match[1].lower() == "before" else "after"
-        rest = question[match.end() :].rstrip()
-        leading = _LEADING.match(rest) if match.start() == 0 else None
-        name = leading[1] if leading is not None else rest.rstrip("?").rstrip() or rest[:1]
-        queries.append(Query(relation, written_as(name, values)))
-    return next((q for q in queries if q.reference in values), queries[0] if queries else None)
 
 
 def written_as(name: str, values: tuple[str, ...]) -> str:

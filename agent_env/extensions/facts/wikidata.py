@@ -157,7 +157,15 @@ class QueryService:
                 asyncio.timeout(self._patience.timeout_s),
                 self._client.stream("POST", self.endpoint, data={"query": query}) as response,
             ):
-                body = await _read_body(response)
+                parts, size = [], 0
+                async for part in response.aiter_bytes():
+                    parts.append(part)
+                    size += len(part)
+                    if size > MOST_BYTES:
+                        raise SearchError(
+                            f"an answer has more than {MOST_BYTES} bytes; make pages smaller"
+                        )
+                body = b"".join(parts)
         except (TimeoutError, httpx.TimeoutException) as exc:
             raise _Passing(f"did not answer within {self._patience.timeout_s:g} s") from exc
         except httpx.HTTPError as exc:
@@ -179,16 +187,6 @@ class QueryService:
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
             raise _Passing(f"answered with {content_type} that is no SPARQL result") from exc
         return rows
-
-
-async def _read_body(response: httpx.Response) -> bytes:
-    parts, size = [], 0
-    async for part in response.aiter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > MOST_BYTES:
-            raise SearchError(f"an answer has more than {MOST_BYTES} bytes; make pages smaller")
-    return b"".join(parts)
 
 
 PAGE_SIZE = 200

@@ -32,7 +32,35 @@ def paper_figure(result: ExperimentResult) -> Figure | None:
     result = replace(result, rows=tuple(row for row in result.rows if row.gold in golds))
     is_curve = result.experiment.is_curve
     if not is_curve and len(_names(result)) > MOST_NAMES:
-        return _by_row(result)
+        # rows on the vertical axis, a panel for each quantity, a colour for each model and reading
+        labels = list(dict.fromkeys(row.row for row in result.rows))
+        sources = list(dict.fromkeys(_name(row, with_row=False) for row in result.rows))
+        count = len(result.experiment.quantities)
+        size = (2.2 + 3.2 * count, 1.4 + 0.13 * len(labels) * (1 + len(sources)))
+        figure = Figure(figsize=size, layout="constrained")
+        panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
+        for axes, quantity in zip(panels, result.experiment.quantities, strict=True):
+            rows = [r for r in result.rows if r.quantity == quantity and r.ours.value is not None]
+            for row in rows:
+                k = sources.index(_name(row, with_row=False))
+                place = labels.index(row.row) + 0.7 * ((k + 1) / (len(sources) + 1) - 0.5)
+                _mark(axes, row, place, k)
+            values = [v for r in rows for v in (r.ours.value, r.paper) if v is not None]
+            if values and min(values) > 0 and max(values) > 100 * min(values):
+                axes.set_xscale("log")
+            own_unit = "" if quantity.unit == quantity.name else f" ({quantity.unit})"
+            axes.set_xlabel(literal(f"{quantity.name}{own_unit}"))
+            clean(axes, "x")
+        panels[0].set_yticks(range(len(labels)), [literal(label) for label in labels], fontsize=8)
+        panels[0].set_ylim(len(labels) - 0.4, -0.6)
+        for k, source in enumerate(sources):
+            colour, marker, _ = series_look(k)
+            panels[0].plot([], [], marker, color=colour, label=literal(source or "ours"))
+        handles, names = panels[0].get_legend_handles_labels()
+        figure.legend(
+            handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8
+        )
+        return figure
     units = list(dict.fromkeys(quantity.unit for quantity in result.experiment.quantities))
     tallest = max(sum(q.unit == unit for q in result.experiment.quantities) for unit in units)
     height = 3.4 if is_curve else 1.3 + 0.2 * tallest * max(1, len(_names(result)))
@@ -54,36 +82,6 @@ def _names(result: ExperimentResult) -> list[str]:
 def _name(row: PaperRow, with_row: bool = True) -> str:
     parts = (row.row if with_row else "", row.model, row.gold)
     return ", ".join(filter(None, parts))
-
-
-def _by_row(result: ExperimentResult) -> Figure:
-    """Rows on the vertical axis, a panel for each quantity, a colour for each model and reading."""
-    labels = list(dict.fromkeys(row.row for row in result.rows))
-    sources = list(dict.fromkeys(_name(row, with_row=False) for row in result.rows))
-    count = len(result.experiment.quantities)
-    size = (2.2 + 3.2 * count, 1.4 + 0.13 * len(labels) * (1 + len(sources)))
-    figure = Figure(figsize=size, layout="constrained")
-    panels = figure.subplots(1, count, squeeze=False, sharey=True)[0]
-    for axes, quantity in zip(panels, result.experiment.quantities, strict=True):
-        rows = [r for r in result.rows if r.quantity == quantity and r.ours.value is not None]
-        for row in rows:
-            k = sources.index(_name(row, with_row=False))
-            place = labels.index(row.row) + 0.7 * ((k + 1) / (len(sources) + 1) - 0.5)
-            _mark(axes, row, place, k)
-        values = [v for r in rows for v in (r.ours.value, r.paper) if v is not None]
-        if values and min(values) > 0 and max(values) > 100 * min(values):
-            axes.set_xscale("log")
-        own_unit = "" if quantity.unit == quantity.name else f" ({quantity.unit})"
-        axes.set_xlabel(literal(f"{quantity.name}{own_unit}"))
-        clean(axes, "x")
-    panels[0].set_yticks(range(len(labels)), [literal(label) for label in labels], fontsize=8)
-    panels[0].set_ylim(len(labels) - 0.4, -0.6)
-    for k, source in enumerate(sources):
-        colour, marker, _ = series_look(k)
-        panels[0].plot([], [], marker, color=colour, label=literal(source or "ours"))
-    handles, names = panels[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-    return figure
 
 
 def _points(axes: Axes, result: ExperimentResult, quantities: Sequence[Quantity]) -> None:

@@ -105,20 +105,14 @@ def _reply(messages: Sequence[Message], text: str, tool_calls: Sequence[Call]) -
         for i, (name, arguments) in enumerate(tool_calls, start=1)
     )
     message = Message(role="assistant", content=text, tool_calls=calls)
+    input_tokens, output_tokens = sum(map(_size, messages)), _size(message)
     return Reply(
         message=message,
         finish_reason="tool_calls" if calls else "stop",
-        usage=_usage(messages, message),
+        usage=Usage(input_tokens=input_tokens, output_tokens=output_tokens, source="estimate"),
     )
 
 
-def _usage(messages: Sequence[Message], reply: Message) -> Usage:
-    """An estimate, as there are no real tokens."""
-    count = Estimate().count
-    input_tokens = sum(count(m.content) + _calls_size(m) for m in messages)
-    output_tokens = count(reply.content) + _calls_size(reply)
-    return Usage(input_tokens=input_tokens, output_tokens=output_tokens, source="estimate")
-
-
-def _calls_size(message: Message) -> int:
-    return sum(Estimate().count(call.name + call.arguments) for call in message.tool_calls)
+def _size(message: Message) -> int:
+    calls = (call.name + call.arguments for call in message.tool_calls)
+    return sum(map(Estimate().count, (message.content, *calls)))

@@ -70,6 +70,9 @@ class QuestionServer:
         async def get_prompt(context: Any, params: Any) -> GetPromptResult:
             return await self._prompt(_agent(context), params.name)
 
+        # the schemas by which the SDK has to compare a call's headers with its arguments. Without
+        # them it lists all tools at each call over HTTP.
+        schemas = {tool.name: tool.input_schema for tool in tools}
         return Server(
             "agent-env",
             version=agent_env.__version__,
@@ -79,7 +82,9 @@ class QuestionServer:
             on_call_tool=call_tool,
             on_list_prompts=list_prompts,
             on_get_prompt=get_prompt,
-            get_tool_input_schema=_with_headers(tools).get,
+            get_tool_input_schema={
+                name: each for name, each in schemas.items() if "x-mcp-header" in json.dumps(each)
+            }.get,
         )
 
     def _tools(self) -> list[Tool]:
@@ -199,13 +204,6 @@ async def serve_http(
             note("Clients send the header 'Authorization: Bearer TOKEN'.")
         app = lowlevel.streamable_http_app()
         await serve_app(app if token is None else TokenGuard(app, token), bound)
-
-
-def _with_headers(tools: Sequence[Tool]) -> dict[str, dict[str, Any]]:
-    """The schemas by which the SDK has to compare a call's headers with its arguments. Without
-    them it lists all tools at each call over HTTP."""
-    schemas = {tool.name: tool.input_schema for tool in tools}
-    return {name: each for name, each in schemas.items() if "x-mcp-header" in json.dumps(each)}
 
 
 def _agent(context: Any) -> str:

@@ -250,7 +250,19 @@ def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> In
     if len(places) > 1:
         options = options.model_copy(update={"kinds": ("hops",)})
     if options.now is None:
-        options = options.model_copy(update={"now": _last_day(mended)})
+        # the last date of the tables, which their `now` cannot precede
+        days = []
+        for text in (
+            t for sheet in mended for row in sheet.rows for t in (row.start, row.end) if t
+        ):
+            try:
+                days.append(PartialDate.parse(text).last)
+            except ValueError:
+                continue
+        known = [day for day in days if day.year < FAR_YEAR]
+        options = options.model_copy(
+            update={"now": max(known).isoformat() if known else "2025-01-01"}
+        )
     is_askable = bool(options.question and options.answer)
     kinds = () if any(r.is_blocked for r in reports) or not is_askable else _kinds(options)
     chosen = options.model_dump(exclude_defaults=True)
@@ -270,19 +282,6 @@ def _unasked(options: TdbenchOptions, sheets: Sequence[Sheet]) -> list[str]:
     if len(sheets) > 1 or not used or not names:
         return []
     return [f"no question asks by or for {', '.join(names)}; an open book shows them in its rows"]
-
-
-def _last_day(sheets: Sequence[Sheet]) -> str:
-    """The last date of the tables, which their `now` cannot precede."""
-    texts = (text for sheet in sheets for row in sheet.rows for text in (row.start, row.end))
-    days = []
-    for text in filter(None, texts):
-        try:
-            days.append(PartialDate.parse(text).last)
-        except ValueError:
-            continue
-    known = [day for day in days if day.year < FAR_YEAR]
-    return max(known).isoformat() if known else "2025-01-01"
 
 
 def _kinds(options: TdbenchOptions) -> tuple[KindReport, ...]:

@@ -128,16 +128,13 @@ def prompt_text(fields: Mapping[str, str]) -> str:
 def wish(sample: TdbenchSample, name: str) -> str:
     """The instruction on reasoning and on the form of the answer."""
     reasons = {"cot": THINK, "time-cot": TIMELINE}.get(name, HOPS if sample.hops else "")
-    form = _form(sample)
-    return f"{reasons}{FINISH}\n\n{form}" if reasons else form
-
-
-def _form(sample: TdbenchSample) -> str:
     if sample.answer_type == "number":
-        return NUMBER_WISH
-    if sample.kind == "current":
-        return CURRENT_WISH.format(now="today" if sample.now in sample.by_day else sample.now)
-    return WISH.format(precision=f"to the {sample.granularity}", unit=sample.granularity)
+        form = NUMBER_WISH
+    elif sample.kind == "current":
+        form = CURRENT_WISH.format(now="today" if sample.now in sample.by_day else sample.now)
+    else:
+        form = WISH.format(precision=f"to the {sample.granularity}", unit=sample.granularity)
+    return f"{reasons}{FINISH}\n\n{form}" if reasons else form
 
 
 # Rows before the question ----------------------------------------------------------------------

@@ -168,38 +168,34 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
         for question in questions:
             groups[question.group].append(question)
         for group, own in groups.items():
-            _check(name, group, own, published, now)
+            # prove the questions' reading, and compare each with its stored rows
+            proof = prove(own, published.tables, now)
+            with_rows, reproduced = proof.weight
+            published.proofs.append(
+                FileProof(name, group, proof.reading, len(own), reproduced, with_rows)
+            )
+            for question, outcome in zip(own, proof.outcomes, strict=True):
+                difference = None
+                if outcome.rows is None:
+                    difference = Difference(name, question.idx, question.relation, outcome.reason)
+                elif not outcome.is_same:
+                    stored, returned = (
+                        row_texts(rows, proof.reading)
+                        for rows in (question.correct_rows, outcome.rows)
+                    )
+                    difference = Difference(
+                        name, question.idx, question.relation, "other rows",
+                        tuple(sorted(stored - returned)), tuple(sorted(returned - stored)),
+                    )  # fmt: skip
+                published.questions.append(
+                    CheckedQuestion(
+                        name, question, proof.reading, outcome.table, outcome.rows, difference
+                    )
+                )
     if not published.questions and not published.blanks:
         seen = f": {'; '.join(published.ignored)}" if published.ignored else ""
         raise DatasetError(folder, None, f"holds no questions with sql_for_db, no ___{seen}")
     return published
-
-
-def _check(
-    file: str, group: str, questions: Sequence[PublishedQuestion], published: PublishedSet,
-    now: date | None,
-) -> None:  # fmt: skip
-    """Prove the questions' reading, and compare each with its stored rows."""
-    proof = prove(questions, published.tables, now)
-    with_rows, reproduced = proof.weight
-    published.proofs.append(
-        FileProof(file, group, proof.reading, len(questions), reproduced, with_rows)
-    )
-    for question, outcome in zip(questions, proof.outcomes, strict=True):
-        difference = None
-        if outcome.rows is None:
-            difference = Difference(file, question.idx, question.relation, outcome.reason)
-        elif not outcome.is_same:
-            stored, returned = (
-                row_texts(rows, proof.reading) for rows in (question.correct_rows, outcome.rows)
-            )
-            difference = Difference(
-                file, question.idx, question.relation, "other rows",
-                tuple(sorted(stored - returned)), tuple(sorted(returned - stored)),
-            )  # fmt: skip
-        published.questions.append(
-            CheckedQuestion(file, question, proof.reading, outcome.table, outcome.rows, difference)
-        )
 
 
 def _read_csv(file: Path, folder: Path, published: PublishedSet) -> None:

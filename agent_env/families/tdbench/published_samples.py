@@ -160,6 +160,12 @@ def _samples(
     wrong = tuple(dict.fromkeys(value for value in others if value and value not in gold))
     relation = question.relation
     name = f"{_short(checked.file)}-{question.idx}"
+    # the group and some other rows, in an order that depends on the query's name
+    count = len(table.rows)
+    rng = Random(name)
+    rest = [number for number in range(count) if number not in set(group)]
+    indices = [*group, *rng.sample(rest, min(IRRELEVANT, len(rest)))]
+    rng.shuffle(indices)
     common = {
         "gold": gold,
         "materials": (shown.digest,),
@@ -177,7 +183,7 @@ def _samples(
         "roles": ROLES.get(relation, query.BOTH) if golds else (),
         "hops": _hops(rows, question, keys, answers),
         "sql": {"sqlite": question.sql_for_db},
-        "context": (_context(name, group, len(table.rows)),),
+        "context": (tuple(indices),),
         "relevant": (group,),
         "worded_by": "published",
         "certificate": certificate,
@@ -236,15 +242,6 @@ def _joined(row: Row, answers: Sequence[str]) -> str:
     cells = _folded(row)
     values = [cells.get(name.casefold()) for name in answers]
     return ", ".join(str(value) for value in values if value is not None)
-
-
-def _context(name: str, group: Sequence[int], count: int) -> tuple[int, ...]:
-    """The group and some other rows, in an order that depends on the query's name."""
-    rng = Random(name)
-    rest = [number for number in range(count) if number not in set(group)]
-    indices = [*group, *rng.sample(rest, min(IRRELEVANT, len(rest)))]
-    rng.shuffle(indices)
-    return tuple(indices)
 
 
 def _hops(

@@ -83,9 +83,13 @@ def measure(
     names = parsed.names
     if names.rule == "no text":
         return {"outcome": "unreadable", "rule": names.rule, "metrics": _zeros(sample)}
-    values = _values(sample, parsed)
-    is_right = _is_right(sample, values, names)
+    # the answer in normal form: gold and wrong names, then other entries; a number in digits
+    values = (*names.names, *names.others)
+    if sample.answer_type == "number" and not (names.none or names.unsure):
+        number = _number(parsed)
+        values = () if number is None else (str(number),)
     exact = sample.cardinality == "none"
+    is_right = names.none and not values if exact else set(values) == set(sample.gold)
     metrics = {
         "answer": float(is_right),
         "f1": float(is_right) if exact else f1(set(sample.gold), set(values)),
@@ -119,14 +123,6 @@ def _as_spelt(text: str, known: Sequence[str]) -> str:
     return text
 
 
-def _values(sample: TdbenchSample, parsed: ParsedAnswer) -> tuple[str, ...]:
-    """The answer in normal form: gold and wrong names, then other entries; a number in digits."""
-    if sample.answer_type == "number" and not (parsed.names.none or parsed.names.unsure):
-        number = _number(parsed)
-        return () if number is None else (str(number),)
-    return (*parsed.names.names, *parsed.names.others)
-
-
 def _number(parsed: ParsedAnswer) -> int | None:
     """The number beside the dates; one that could be a year, such as 1096, where it is alone."""
     number = parse_number(parsed.text, [ref.at for ref in parsed.references])
@@ -134,12 +130,6 @@ def _number(parsed: ParsedAnswer) -> int | None:
         return number
     full = [ref.at for ref in parsed.references if ref.date is None or ref.date.month is not None]
     return parse_number(parsed.text, full)
-
-
-def _is_right(sample: TdbenchSample, values: Sequence[str], names: NameAnswer) -> bool:
-    if sample.cardinality == "none":
-        return names.none and not values
-    return set(values) == set(sample.gold)
 
 
 def _zeros(sample: TdbenchSample) -> dict[str, float]:

@@ -329,16 +329,7 @@ class Engines:
             for relation, values, start, end in batch.queries:
                 padded = (*values, *[""] * (width - len(values)))
                 lines.append((len(lines), number, relation, *padded, start, end))
-        self._fill([*key_marks([""] * width), *B_MARKS], lines)
-        results: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
-        for number, batch in enumerate(batches):
-            text = batch_sql(batch.table, batch.keys, batch.answers)
-            for line, *row in self._duckdb.execute(text, [number]).fetchall():
-                results[line].append(tuple(row))
-        numbers = iter(range(len(lines)))
-        return [[tuple(results[next(numbers)]) for _ in batch.queries] for batch in batches]
-
-    def _fill(self, names: Sequence[str], lines: Sequence[tuple[Any, ...]]) -> None:
+        names = [*key_marks([""] * width), *B_MARKS]
         kinds = ["number INTEGER", "batch INTEGER", "relation VARCHAR"]
         kinds += [f"{name} VARCHAR" for name in names]
         self._duckdb.execute(f"CREATE OR REPLACE TABLE {BATCH_TABLE} ({', '.join(kinds)})")
@@ -346,6 +337,13 @@ class Engines:
             casts = (f"unnest(?::{kind.split()[1]}[])" for kind in kinds)
             columns = [list(values) for values in zip(*lines, strict=True)]
             self._duckdb.execute(f"INSERT INTO {BATCH_TABLE} SELECT {', '.join(casts)}", columns)
+        results: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for number, batch in enumerate(batches):
+            text = batch_sql(batch.table, batch.keys, batch.answers)
+            for line, *row in self._duckdb.execute(text, [number]).fetchall():
+                results[line].append(tuple(row))
+        numbers = iter(range(len(lines)))
+        return [[tuple(results[next(numbers)]) for _ in batch.queries] for batch in batches]
 
     def _load(self, table: MaterialTable) -> None:
         name = identifier(table.name)

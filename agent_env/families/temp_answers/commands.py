@@ -276,15 +276,13 @@ def _matched(
         rows = [row for row in file.rows if row.key in question_ids]
         unmatched[file.path] = tuple(row for row in file.rows if row.key not in question_ids)
         of_splits = {
-            key for key in question_ids if any(_in_split(key, file.dataset, s) for s in file.splits)
+            key
+            for key in question_ids
+            if any(key.split("\x1f")[:2] == [file.dataset, s] for s in file.splits)
         }
         unanswered[file.path] = len(of_splits - {row.key for row in rows})
         matched_files.append(replace(file, rows=tuple(rows)))
     return matched_files, unmatched, unanswered
-
-
-def _in_split(key: str, dataset: str, split: str) -> bool:
-    return key.split("\x1f")[:2] == [dataset, split]
 
 
 def read_centroids(path: Path) -> dict[ScaleGroup, tuple[float, ...]]:

@@ -146,32 +146,6 @@ _ByLevel = dict[Level, list[FactKind]]
 """The kinds that can still be drawn."""
 
 
-def plan_kinds(
-    kinds: Mapping[str, FactKind], outline: Outline, count: int, checked: bool, rng: Random
-) -> list[FactKind]:
-    """Up to `count` kinds beside the event; `checked` excludes combinations that the checks
-    reject."""
-    unfit = UNFIT[outline.relation] if checked else frozenset()
-    open_: _ByLevel = {"year": [], "month": [], "day": []}
-    for kind in kinds.values():
-        if kind.name not in unfit:
-            open_[kind.level].append(kind)
-    event_level: Level = "year" if outline.relation == "years" else outline.relation
-    level_counts: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
-    level_counts[event_level] += 1
-    selection: list[FactKind] = []
-    for name in (outline.lead, outline.feature):
-        named = [kind for own in open_.values() for kind in own if kind.name == name]
-        if named and len(selection) < count:
-            selection.append(_take(open_, named, checked, False, rng))
-            level_counts[selection[-1].level] += 1
-    while len(selection) < count and any(open_.values()):
-        kind = _take(open_, _least_used(open_, level_counts), checked, count >= MANY, rng)
-        level_counts[kind.level] += 1
-        selection.append(kind)
-    return selection
-
-
 def _least_used(open_: _ByLevel, level_counts: Mapping[Level, int]) -> list[FactKind]:
     """The remaining kinds of the levels with the fewest facts so far."""
     fewest = min([level_counts[level] for level, kinds in open_.items() if kinds])
@@ -314,7 +288,27 @@ class Generator:
     ) -> Iterator[tuple[list[Entry], date | None]]:
         """Facts with the shape's number of solutions, for one plan; possibly none."""
         event = self._event(shape, outline, rng)
-        kinds = plan_kinds(self._candidates.kinds, outline, shape.facts - 1, self._checked, rng)
+        # up to `count` kinds beside the event; `checked` excludes combinations that the checks
+        # reject
+        count = shape.facts - 1
+        unfit = UNFIT[outline.relation] if self._checked else frozenset()
+        open_: _ByLevel = {"year": [], "month": [], "day": []}
+        for kind in self._candidates.kinds.values():
+            if kind.name not in unfit:
+                open_[kind.level].append(kind)
+        event_level: Level = "year" if outline.relation == "years" else outline.relation
+        level_counts: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
+        level_counts[event_level] += 1
+        kinds: list[FactKind] = []
+        for name in (outline.lead, outline.feature):
+            named = [kind for own in open_.values() for kind in own if kind.name == name]
+            if named and len(kinds) < count:
+                kinds.append(_take(open_, named, self._checked, False, rng))
+                level_counts[kinds[-1].level] += 1
+        while len(kinds) < count and any(open_.values()):
+            kind = _take(open_, _least_used(open_, level_counts), self._checked, count >= MANY, rng)
+            level_counts[kind.level] += 1
+            kinds.append(kind)
         if event is None or len(kinds) < shape.facts - 1:
             return
         if self._checked and not self._target.admits_kinds([kind.name for kind in kinds]):

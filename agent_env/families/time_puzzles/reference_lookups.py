@@ -239,13 +239,6 @@ def names_in(phrase: str) -> list[str]:
     return [word for word in dict.fromkeys(names) if word not in _SMALL]
 
 
-def has_names(text: str, lookup: Lookup) -> bool:
-    """Whether the text has all names and numbers of the lookup; words of a name together."""
-    text_words = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
-    runs = _NAME.findall(lookup.phrase)
-    return all(f" {' '.join(_WORD.findall(run.lower()))} " in text_words for run in runs)
-
-
 def title_of(text: str) -> str:
     """The title of an opened page, above its address; empty for a snippet."""
     match = _HEADING.match(text)
@@ -412,9 +405,12 @@ def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> Lookup
         fitness, state = fit(text, lookup), LookupState(clause_from(text, lookup), url=url)
         if state.clause is None or fitness <= FAIR_FIT:
             continue
-        is_sure = has_names(text, lookup) and not set(words(title_of(text))) > set(
-            words(lookup.phrase)
-        )
+        # whether the text has all names and numbers of the lookup; words of a name together
+        text_words = f" {' '.join(_WORD.findall(_LINK.sub('', text).lower()))} "
+        runs = _NAME.findall(lookup.phrase)
+        is_sure = all(
+            f" {' '.join(_WORD.findall(run.lower()))} " in text_words for run in runs
+        ) and not set(words(title_of(text))) > set(words(lookup.phrase))
         phrase = lookup.phrase
         title = f"presidency of {phrase}" if lookup.what == "presidency" else phrase
         if set(words(title_of(text))) == set(words(title)) or (is_sure and fitness >= SURE_FIT):

@@ -93,20 +93,6 @@ def almanac(kind: str, decade: int, rows: tuple[EventRow, ...], is_last: bool = 
     return Sheet(almanac_url(kind, decade), title, about, tuple(cells), tuple(near), "almanac")
 
 
-def notes_on_event(row: EventRow) -> Iterator[Sheet]:
-    """A private page on an event whose both ends are known, where someone keeps one."""
-    url, title = notes_url(row.event), event_title(row.event)
-    if url is not None and row.start is not None and row.end is not None:
-        rng = chance("notes", row.event)
-        sentence = (
-            f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
-            f"{on_date(row.end, rng)}."
-        )
-        paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
-        links = ((title, article_url(title)),)
-        yield Sheet(url, f"My notes: {title}", paragraphs, (), links, "notes")
-
-
 def notes_on_life(row: LifeRow) -> Iterator[Sheet]:
     """A private page on a person, where someone keeps one."""
     url, name = notes_url(row.person), row.person
@@ -231,7 +217,17 @@ def _event_pages(
     world that ages."""
     yield event_article(row, level, links, invented, is_printed)
     yield from reports(row, invented, ages)
-    yield from notes_on_event(row)
+    # a private page on an event whose both ends are known, where someone keeps one
+    url, title = notes_url(row.event), event_title(row.event)
+    if url is not None and row.start is not None and row.end is not None:
+        rng = chance("notes", row.event)
+        sentence = (
+            f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
+            f"{on_date(row.end, rng)}."
+        )
+        paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
+        links = ((title, article_url(title)),)
+        yield Sheet(url, f"My notes: {title}", paragraphs, (), links, "notes")
     if row.end is not None or not ages:
         yield from traps(row, level)
 

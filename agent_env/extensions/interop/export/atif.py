@@ -14,7 +14,7 @@ from typing import Any
 from agent_env.extensions.interop.export.chat import arguments_of
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.models import chat_tool
-from agent_env.sdk.records import Manifest, Message, ModelFacts, Reply, ToolCall, Usage
+from agent_env.sdk.records import Manifest, Message, ModelFacts, ToolCall, Usage
 
 SCHEMA = "ATIF-v1.8"
 Json = dict[str, Any]
@@ -108,7 +108,20 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
         fields = _agent_step(reply.message)
         if reply.model not in (None, record.episode.model):
             fields["model_name"] = reply.model
-        fields |= _known(metrics=_metrics(reply, call.paid_usd(facts)), llm_call_count=1)
+        cost = call.paid_usd(facts)
+        usage: Usage = reply.usage
+        more = _known(reasoning_tokens=usage.reasoning_tokens, usage_source=usage.source)
+        fields |= _known(
+            metrics=_known(
+                prompt_tokens=usage.input_tokens,
+                completion_tokens=usage.output_tokens,
+                cached_tokens=usage.cached_tokens,
+                cost_usd=cost,
+                extra=more or None,
+            )
+            or None,
+            llm_call_count=1,
+        )
         _add(steps, call.at, bool(call.replayed), **fields)
         for event in step.called:
             found = _known(error=event.result.error, ended=event.ended, duration_s=event.duration_s)
@@ -165,18 +178,3 @@ def _observe(steps: list[Json], call: str | None, result: Json) -> None:
     if any(call == each["tool_call_id"] for each in calls):
         result = {"source_call_id": call, **result}
     steps[-1].setdefault("observation", {"results": []})["results"].append(result)
-
-
-def _metrics(reply: Reply, cost: float | None) -> Json | None:
-    usage: Usage = reply.usage
-    more = _known(reasoning_tokens=usage.reasoning_tokens, usage_source=usage.source)
-    return (
-        _known(
-            prompt_tokens=usage.input_tokens,
-            completion_tokens=usage.output_tokens,
-            cached_tokens=usage.cached_tokens,
-            cost_usd=cost,
-            extra=more or None,
-        )
-        or None
-    )

@@ -217,6 +217,7 @@ def inspect_transcript(sample: Any) -> Transcript:
     ran = [event for event in sample.events if event.event == "tool"]
     offered = {tool.name: tool for event in asked for tool in event.tools}
     answers = (score.answer for score in (sample.scores or {}).values() if score.answer)
+    # the input, of a conversation the last thing that the user says
     return Transcript(
         messages=tuple(map(from_inspect, sample.messages)),
         tools=tuple(
@@ -230,7 +231,9 @@ def inspect_transcript(sample: Any) -> Transcript:
             ]
         ),
         usages=tuple(e and from_usage(e.output.usage) for e in events),
-        question=_question(sample.input),
+        question=sample.input
+        if isinstance(sample.input, str)
+        else next((m.text for m in reversed(sample.input) if m.role == "user"), None),
         gold=sample.target if isinstance(sample.target, str) else tuple(sample.target),
         answer=next(answers, None) or sample.output.completion or None,
         output=sample.output.completion or None,
@@ -263,10 +266,3 @@ def _in_order(written: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
     if not any(events) and len(written) == len(asked):
         return list(asked)
     return events
-
-
-def _question(given: Any) -> str | None:
-    """The input, of a conversation the last thing that the user says."""
-    if isinstance(given, str):
-        return given
-    return next((m.text for m in reversed(given) if m.role == "user"), None)

@@ -212,16 +212,12 @@ def _objects(file: Path, unread: Unread) -> list[tuple[int, dict[str, Any]]]:
 def parse(text: str) -> Any:
     """The JSON value; half of a surrogate pair, which no file can hold, becomes U+FFFD, and an
     integer beyond a float infinite."""
-    whole = _SURROGATES.sub(_kept, text) if _HALF.search(text) else text
-    return json.loads(whole, parse_int=_int)
-
-
-def _kept(match: re.Match[str]) -> str:
-    return match[1] or "\\ufffd"
-
-
-def _int(digits: str) -> int | float:
-    return int(digits) if len(digits) <= 300 else float(digits)
+    whole = (
+        _SURROGATES.sub(lambda match: match[1] or "\\ufffd", text) if _HALF.search(text) else text
+    )
+    return json.loads(
+        whole, parse_int=lambda digits: int(digits) if len(digits) <= 300 else float(digits)
+    )
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

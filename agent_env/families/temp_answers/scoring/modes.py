@@ -26,7 +26,6 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     TimeAnswer,
 )
 from agent_env.families.temp_answers.scoring.paper_answers import (
-    Clustering,
     cluster,
     given_centroids,
 )
@@ -179,7 +178,11 @@ def score_paper(
     centroids_used: dict[ScaleGroup, tuple[float, ...]] = {}
     if clustered:
         for group, places in groups.items():
-            clustering = _clustering(group, [v for _, v in places], centroids)
+            values = [v for _, v in places]
+            if centroids and group in centroids:
+                clustering = given_centroids(values, centroids[group])
+            else:
+                clustering = cluster(values)
             centroids_used[group] = clustering.centroids
             own.update(zip((place for place, _ in places), clustering.own(), strict=True))
     items = tuple(
@@ -190,16 +193,6 @@ def score_paper(
         for f, (file, rows) in enumerate(zip(files, paper_items, strict=True))
     )
     return ModeScores(items, centroids_used, {})
-
-
-def _clustering(
-    group: ScaleGroup,
-    values: Sequence[float],
-    centroids: Mapping[ScaleGroup, Sequence[float]] | None,
-) -> Clustering:
-    if centroids and group in centroids:
-        return given_centroids(values, centroids[group])
-    return cluster(values)
 
 
 def paper_group(dataset: str, split: str, unit: str) -> ScaleGroup:
@@ -327,11 +320,24 @@ def summarize(
     summaries = tuple(map(_summary, scored, items_by_file))
     if not intervals:
         return summaries
-    return tuple(map(_with_intervals, summaries, _intervals(scored)))
-
-
-def _with_intervals(summary: Summary, intervals: dict[str, tuple[float, float]]) -> Summary:
-    return replace(summary, intervals=intervals)
+    # of each file, by metric; an infinite mean has none. Files with the same clusters in the same
+    # order are drawn together: the draws are the same, and made once.
+    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for k, items in enumerate(scored):
+        alike[tuple(dict.fromkeys(item.row.cluster for item in items))].append(k)
+    by_file: list[dict[str, tuple[float, float]]] = [{} for _ in scored]
+    for clusters, own in alike.items():
+        columns = [(k, name, col) for k in own for name, col in _columns(scored[k]).items()]
+        ends = mean_intervals(
+            [column for *_, column in columns],
+            [name not in MEANS for _, name, _ in columns],
+            clusters,
+        )
+        for (k, name, _), interval in zip(columns, ends, strict=True):
+            if interval is not None:
+                factor = 1 if name in MEANS else 100
+                by_file[k][name] = (factor * interval[0], factor * interval[1])
+    return tuple(replace(s, intervals=own) for s, own in zip(summaries, by_file, strict=True))
 
 
 def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
@@ -365,27 +371,6 @@ def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
             )
         ),
     )
-
-
-def _intervals(items_by_file: Sequence[Sequence[Item]]) -> list[dict[str, tuple[float, float]]]:
-    """Of each file, by metric; an infinite mean has none. Files with the same clusters in the same
-    order are drawn together: the draws are the same, and made once."""
-    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for k, items in enumerate(items_by_file):
-        alike[tuple(dict.fromkeys(item.row.cluster for item in items))].append(k)
-    intervals: list[dict[str, tuple[float, float]]] = [{} for _ in items_by_file]
-    for clusters, own in alike.items():
-        columns = [(k, name, col) for k in own for name, col in _columns(items_by_file[k]).items()]
-        ends = mean_intervals(
-            [column for *_, column in columns],
-            [name not in MEANS for _, name, _ in columns],
-            clusters,
-        )
-        for (k, name, _), interval in zip(columns, ends, strict=True):
-            if interval is not None:
-                factor = 1 if name in MEANS else 100
-                intervals[k][name] = (factor * interval[0], factor * interval[1])
-    return intervals
 
 
 def _columns(items: Sequence[Item]) -> dict[str, list[tuple[str, float]]]:

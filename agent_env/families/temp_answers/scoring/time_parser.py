@@ -141,7 +141,38 @@ def _read_plain(text: str, spec: AnswerSpec) -> TimeAnswer:
         return of_parts(*ends, ["seconds"], spec)
     if spec.kind in ("number", "duration"):
         return _amount(plain, spec)
-    return _date(plain, spec)
+    # the only date, month or year; one less precise than specified has no amount
+    if re.fullmatch(r"[-−]\d{1,5}", plain) and spec.kind == "year":
+        return of_number(int(plain.replace("−", "-")), spec)
+    if impossible(plain, spec.day_first):
+        return unparsable("a day that does not exist")
+    dates = [d for d in find_dates(plain, spec.day_first) if _may_be(plain, d, spec)]
+    # a unit behind a bare number: `100 years old`
+    dates = [
+        d for d in dates if d.precision != "year" or not _QUANTITY.match(plain, d.start)
+    ] or dates
+    order = {"none": 0, "year": 1, "month": 2, "day": 3}
+    need = {"year": 1, "month": 2, "date": 3}[spec.kind]
+    fine = [d for d in dates if order[d.precision] >= need] or dates
+    if "=" in plain and len(fine) > 1:
+        fine = fine[-1:]
+    if not fine:
+        return unparsable(f"no {spec.kind}")
+    if len({(d.year, d.month, d.day)[:need] for d in fine}) > 1:
+        return unparsable("several dates" if spec.kind == "date" else f"several {spec.kind}s")
+    one = fine[0]
+    if one.precision == "none":
+        return unparsable("a date without a year")
+    if order[one.precision] < need:
+        rule = f"only a {one.precision} is given"
+        return TimeAnswer("parsed", None, rule, one, _date_bounds(one, spec))
+    assert one.year is not None
+    outcome: Outcome = "parsed" if order[one.precision] == need else "finer than asked"
+    if spec.kind == "year":
+        return TimeAnswer(outcome, one.year, "year", one)
+    if spec.kind == "month":
+        return TimeAnswer(outcome, 12 * one.year + (one.month or 1) - 1, "month", one)
+    return TimeAnswer("parsed", one.ordinal, "date", one)
 
 
 def of_number(value: Amount, spec: AnswerSpec) -> TimeAnswer:
@@ -278,41 +309,6 @@ def read_clock(text: str, spec: AnswerSpec, of_day: bool = False) -> Amount | No
         return None
     seconds = a * 3600 + b * 60 + c
     return -seconds if match["sign"] else seconds
-
-
-def _date(text: str, spec: AnswerSpec) -> TimeAnswer:
-    """The only date, month or year; one less precise than specified has no amount."""
-    if re.fullmatch(r"[-−]\d{1,5}", text) and spec.kind == "year":
-        return of_number(int(text.replace("−", "-")), spec)
-    if impossible(text, spec.day_first):
-        return unparsable("a day that does not exist")
-    dates = [d for d in find_dates(text, spec.day_first) if _may_be(text, d, spec)]
-    # a unit behind a bare number: `100 years old`
-    dates = [
-        d for d in dates if d.precision != "year" or not _QUANTITY.match(text, d.start)
-    ] or dates
-    order = {"none": 0, "year": 1, "month": 2, "day": 3}
-    need = {"year": 1, "month": 2, "date": 3}[spec.kind]
-    fine = [d for d in dates if order[d.precision] >= need] or dates
-    if "=" in text and len(fine) > 1:
-        fine = fine[-1:]
-    if not fine:
-        return unparsable(f"no {spec.kind}")
-    if len({(d.year, d.month, d.day)[:need] for d in fine}) > 1:
-        return unparsable("several dates" if spec.kind == "date" else f"several {spec.kind}s")
-    one = fine[0]
-    if one.precision == "none":
-        return unparsable("a date without a year")
-    if order[one.precision] < need:
-        rule = f"only a {one.precision} is given"
-        return TimeAnswer("parsed", None, rule, one, _date_bounds(one, spec))
-    assert one.year is not None
-    outcome: Outcome = "parsed" if order[one.precision] == need else "finer than asked"
-    if spec.kind == "year":
-        return TimeAnswer(outcome, one.year, "year", one)
-    if spec.kind == "month":
-        return TimeAnswer(outcome, 12 * one.year + (one.month or 1) - 1, "month", one)
-    return TimeAnswer("parsed", one.ordinal, "date", one)
 
 
 def _date_bounds(date: ParsedDate, spec: AnswerSpec) -> tuple[Amount, Amount]:
