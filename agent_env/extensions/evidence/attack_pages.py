@@ -135,10 +135,8 @@ _ENDS = {
     "birth": (r"Born: {a}",),
     "death": (r"Died: {a}",),
 }  # fmt: skip
-_PAIRED = {"first day": "last day", "birth": "death"}
 _LASTED = re.compile(r"\b(?:lasted|for|after) (\d+) (day|week|month|year)s?\b")
 _AGE = re.compile(r"\b(?:aged|at the age of) (\d+)\b|\b(\d+) years old\b")
-_DAYS = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}
 
 
 def contradictions(text: str) -> tuple[str, ...]:
@@ -162,7 +160,7 @@ def _contradictions(text: str) -> Iterator[str]:
         name: {day for form in forms for (day,) in _read(form, marked, places)}
         for name, forms in _ENDS.items()
     }
-    for first, last in _PAIRED.items():
+    for first, last in {"first day": "last day", "birth": "death"}.items():
         own = spans[0] if len(spans) == 1 else None
         for name, of_span in ((first, own and own[0]), (last, own and own[1])):
             if own and ends[name] and of_span not in ends[name]:
@@ -186,7 +184,7 @@ def _contradictions(text: str) -> Iterator[str]:
 def _lengths(text: str, low: date, high: date) -> Iterator[str]:
     days = (high - low).days
     for match in _LASTED.finditer(text):
-        unit = _DAYS[match[2]]
+        unit = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}[match[2]]
         if match[0].startswith("lasted") and abs(days - int(match[1]) * unit) > max(1.0, unit):
             yield f"it {match[0]}, from {low} to {high}"
     for match in _AGE.finditer(text) if re.search(r"\b[Bb]orn\b", text) else ():

@@ -147,8 +147,6 @@ FORM = "Give the answer as the context writes it, and no other words."
 _TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
 _EXTRACT: str = _TEXTS["extract"]
 _EXTRACT_SHIFT: str = _TEXTS["extract_shift"]
-_PROGRAM_SHIFT: str = _TEXTS["program_shift"]
-_PROGRAM: str = _TEXTS["program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,7 @@ ORDERS = {
         "{extraction}\n\nAnswer: {answer}",
         _simulated(_EXTRACT_SHIFT, "counts these months"),
     ),
-    "code-run": PromptOrder("question", _PROGRAM, "{program}", _PROGRAM_SHIFT),
+    "code-run": PromptOrder("question", _TEXTS["program"], "{program}", _TEXTS["program_shift"]),
 }
 """By strategy; a name with the suffix -1shot has one worked example first."""
 

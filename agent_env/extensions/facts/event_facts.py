@@ -159,7 +159,6 @@ def read_years(line: str) -> str:
 SCREENING = "event-screen"
 
 _TEXTS = tomllib.loads(Path(__file__).with_name("event_prompts.toml").read_text(encoding="utf-8"))
-SCREEN_PROMPT: str = _TEXTS["screen"]
 
 FORMS = {4: "the year as YYYY", 7: "the month as YYYY-MM", 10: "the day as YYYY-MM-DD"}
 """The form of the answer, by the length of the stated date."""
@@ -181,7 +180,7 @@ def _right_answers(sample: EventSample) -> dict[str, str]:
 def _screen_prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
     event = event_sample(sample)
     lines = "\n".join(_line(label, event) for label in _right_answers(event))
-    text = SCREEN_PROMPT.format(event=event.event, kind=event.kind, lines=lines)
+    text = _TEXTS["screen"].format(event=event.event, kind=event.kind, lines=lines)
     return (Message(role="user", content=text),)
 
 

@@ -22,7 +22,6 @@ from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
 from agent_env.sdk.scoring import episode_score
 
 METRICS = ("answer", "answer_time", "unsure", "hop_1")
-NONE = ("no answer", "no one", "none")
 ALIASES = {
     "kostas stephanopoulos": "konstantinos stephanopoulos", "shōwa": "hirohito",
     "ilegal": "illegal",
@@ -76,7 +75,7 @@ def forms(value: str) -> tuple[str, ...]:
 
 
 def _is_right(sample: TdbenchSample, text: str, table: MaterialTable | None) -> bool:
-    says_none = any(phrase in text for phrase in NONE)
+    says_none = any(phrase in text for phrase in ("no answer", "no one", "none"))
     if not sample.golds:
         return says_none
     if sample.kind == "current":

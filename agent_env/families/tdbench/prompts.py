@@ -88,9 +88,7 @@ TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
 _TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
 CURRENT_WISH: str = _TEXTS["current_wish"]
 WISH: str = _TEXTS["wish"]
-NUMBER_WISH: str = _TEXTS["number_wish"]
 FINISH: str = _TEXTS["finish"]
-HOPS: str = _TEXTS["hops"]
 THINK: str = _TEXTS["think"]
 TIMELINE: str = _TEXTS["timeline"]
 
@@ -127,9 +125,9 @@ def prompt_text(fields: Mapping[str, str]) -> str:
 
 def wish(sample: TdbenchSample, name: str) -> str:
     """The instruction on reasoning and on the form of the answer."""
-    reasons = {"cot": THINK, "time-cot": TIMELINE}.get(name, HOPS if sample.hops else "")
+    reasons = {"cot": THINK, "time-cot": TIMELINE}.get(name, _TEXTS["hops"] if sample.hops else "")
     if sample.answer_type == "number":
-        form = NUMBER_WISH
+        form = _TEXTS["number_wish"]
     elif sample.kind == "current":
         form = CURRENT_WISH.format(now="today" if sample.now in sample.by_day else sample.now)
     else:

@@ -21,7 +21,6 @@ Cell = str | int | float | None
 Row = Mapping[str, Cell]
 TIMEOUT_S = 5.0
 TOO_LATE = "took too long"
-SEVERAL_TABLES = "reads several tables"
 MAX_NAMES = 6
 """Names of tables in one statement."""
 FAR_DAY = "2262-04-11"
@@ -120,7 +119,7 @@ class Database:
                 if not own:
                     raise StatementError(f"no such column: it does not read {self._table.name}")
                 if not self._named and len(own) > 1:
-                    raise StatementError(SEVERAL_TABLES)
+                    raise StatementError("reads several tables")
                 return rows
         raise StatementError(f"reads more than {MAX_NAMES} tables")
 

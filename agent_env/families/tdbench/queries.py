@@ -135,7 +135,6 @@ def whole_months(
     )
 
 
-RELATION_TRIES = 60
 MAX_GROUPS = 40
 """Groups that are looked through for distractors."""
 MAX_POOLS = 6
@@ -234,7 +233,7 @@ def _draw_one(
     earlier: set[tuple[int, int, Relation, Interval]],
 ) -> DraftQuery | None:
     for pool in rng.sample(pools, min(MAX_POOLS, len(pools))):
-        for _ in range(RELATION_TRIES):
+        for _ in range(60):
             draft = _try(pool, relation, cardinality, rng)
             if draft is None:
                 continue
@@ -354,7 +353,6 @@ def _key_values(pool: QueryPool, group: Group) -> dict[str, str]:
 
 # Beyond the thirteen relations --------------------------------------------------------------------
 
-SPECIAL_TRIES = 40
 MAX_FAILURES = 4
 """Times in a row that a small table of a user's gives no new query in so many tries."""
 
@@ -377,7 +375,7 @@ def special_queries(
         if failures == max_failures:
             return
         failures += 1
-        for _ in range(SPECIAL_TRIES):
+        for _ in range(40):
             pool = making.rng.choice(usable)
             query = make(pool, making.rng.choice(pool.groups), making)
             if query is not None and query.sql["sqlite"] not in earlier:

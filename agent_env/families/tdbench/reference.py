@@ -165,7 +165,6 @@ def value_forms(value: str) -> tuple[str, ...]:
 
 
 _LATER_THAN_ALL = "~"
-LOOK_UP = "I look the rows up."
 
 
 def next_step(turn: Turn) -> Step | None:
@@ -187,7 +186,7 @@ def next_step(turn: Turn) -> Step | None:
         text, call = _answer(fitting, tables) if fitting else "unsure", None
     else:
         text, call = _by_sql([parse for parse in parses if _has_table(sql, parse)], sql, turn)
-    return (LOOK_UP, [call]) if call else (label + text, [])
+    return ("I look the rows up.", [call]) if call else (label + text, [])
 
 
 def _by_sql(

@@ -137,7 +137,6 @@ CALENDAR_MAKERS: tuple[Callable[[Random], Draft], ...] = (
 )  # fmt: skip
 
 
-SHIPS = ("Heron", "Gannet", "Osprey", "Curlew", "Petrel", "Plover")
 BREADS = ("loaves", "pies", "cakes", "tarts")
 
 
@@ -155,7 +154,7 @@ def few_days(rng: Random) -> Draft:
 
 def _voyage(rng: Random) -> Draft:
     departure, days = random_day(rng), rng.randrange(5, 900)
-    ship = rng.choice(SHIPS)
+    ship = rng.choice(("Heron", "Gannet", "Osprey", "Curlew", "Petrel", "Plover"))
     text = f"The {ship} left port on {departure} and returned {days} days later. "
     text += "On what date did it return?"
     return day("add_subtract", text, departure + timedelta(days=days), "json")

@@ -10,7 +10,6 @@ from typing import Literal
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerKind, days_from_civil
 from agent_env.sdk.records import MaterialTable
 
-HMS = {"X": "hours", "Y": "minutes", "Z": "seconds"}
 ANSWER = {"answer": "answer"}
 
 
@@ -75,5 +74,5 @@ def span(kind: str, question: str, seconds: int) -> Draft:
     parts = {"X": seconds // 3600, "Y": seconds // 60 % 60, "Z": seconds % 60}
     return Draft(
         kind, question, "X hours, Y minutes and Z seconds", "duration", "seconds", seconds,
-        str(parts), "X, Y, Z", "seconds", keys=HMS,
+        str(parts), "X, Y, Z", "seconds", keys={"X": "hours", "Y": "minutes", "Z": "seconds"},
     )  # fmt: skip

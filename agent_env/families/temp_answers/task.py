@@ -86,7 +86,6 @@ def _median(samples: Sequence[Sample]) -> Callable[[Sample, Random], str | None]
 METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "floor_match", "round_match",
            "format_kept")  # fmt: skip
 """A score always has them, except `smape` (percent) and `mase` where they are not defined."""
-ERROR_METRICS = frozenset({"smape", "mase"})
 
 
 def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, MaterialTable]) -> Task:
@@ -120,7 +119,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         authors_scorer=SCORER,
         form=lambda sample: answer_form(time_question(sample)),
         metrics=METRICS,
-        error_metrics=ERROR_METRICS,
+        error_metrics=frozenset({"smape", "mase"}),
         default_conditions=("base", "cal", "python"),
         analysis=AnalysisHooks(
             _groups,

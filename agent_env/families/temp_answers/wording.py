@@ -14,7 +14,6 @@ from agent_env.sdk.records import Condition, MaterialTable, Message
 if TYPE_CHECKING:
     from agent_env.families.temp_answers.generator import AnswerOptions
 
-PREFILL = 'JSON = {"explanation":'
 TABLE_RULES = f"""\
 You get a table about one person and a question about it. Work out the answer step by step. Then \
 finish with one last line that begins with Final Answer: and holds nothing else but the answer in \
@@ -60,7 +59,7 @@ def messages(
             ]
         turns_so_far.append(Message(role="user", content=prompt))
     if prefilled:
-        turns_so_far.append(Message(role="assistant", content=PREFILL))
+        turns_so_far.append(Message(role="assistant", content='JSON = {"explanation":'))
     return tuple(turns_so_far)
 
 

@@ -231,8 +231,6 @@ def _require_known(fact: ft.Fact) -> None:
         raise FieldError("name", f"'{name}' is unknown; known: {', '.join(valid_names)}")
 
 
-LAST_DECADE = 9890
-"""The last decade whose dates are valid."""
 DIRECTIONS = {
     **dict.fromkeys(("first", "forward", "forwards", "start", "beginning", "begin"), "first"),
     **dict.fromkeys(("last", "backward", "backwards", "end", "reverse"), "last"),
@@ -267,7 +265,7 @@ def _decade(values: dict[str, Any]) -> dict[str, Any]:
     if isinstance(value, str):
         value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
     first = as_year(value, "decade")
-    if first % 10 or first > LAST_DECADE:
+    if first % 10 or first > 9890:  # the last decade whose dates are valid
         raise FieldError(
             "decade", f"{first} does not begin a decade; write its first year, as 1990"
         )

@@ -18,7 +18,6 @@ from agent_env.temporal.days import DaySet
 LOOKED_UP = (ft.KbEvent, ft.PersonAlive, ft.UsPresident)
 """Facts whose dates stand on a page."""
 OTHER_CALENDARS = (*SPELLED_OUT, ft.JapaneseEra)
-LOOKED_UP_KINDS = frozenset({"person_alive", "us_president"})
 OTHER_CALENDAR_KINDS = frozenset(kind for kinds in CALENDAR_KINDS.values() for kind in kinds)
 QUANTITIES = tuple(Difficulty.model_fields)
 
@@ -52,7 +51,7 @@ class Target:
 
     def admits_kinds(self, names: Sequence[str]) -> bool:
         """Whether an event and facts of these kinds have the look-ups and hops."""
-        lookups = 1 + len(LOOKED_UP_KINDS.intersection(names))
+        lookups = 1 + len(frozenset({"person_alive", "us_president"}).intersection(names))
         hops = len(OTHER_CALENDAR_KINDS.intersection(names))
         counts = {"lookups": lookups, "hops": hops}
         return all(low <= counts.get(name, low) <= high for name, low, high in self.bounds)

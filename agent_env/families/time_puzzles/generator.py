@@ -180,7 +180,6 @@ MANY_FACTS = 6
 """With more, it is their number that keeps a puzzle from being found."""
 PLANS = 160
 """Plans tried with one outline before another is drawn."""
-ONE_DAY_A_YEAR = ("day_of_year", "weekday_in_year", "solar_term", "church_day")
 BREADTH = 8
 """Facts of one kind tried in one plan."""
 
@@ -329,7 +328,7 @@ class Generator:
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
         """A fact about a random event; for a kind with one day a year, an event of enough years."""
         event = self._candidates.event(outline.relation, rng)
-        if outline.lead not in ONE_DAY_A_YEAR:
+        if outline.lead not in ("day_of_year", "weekday_in_year", "solar_term", "church_day"):
             return event
         for _ in range(20):
             if event is None or event.days.bit_count() > 365 * (shape.solutions + shape.facts - 2):

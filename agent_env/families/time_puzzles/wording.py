@@ -14,7 +14,6 @@ from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar
 
 _FILE = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
-CALENDAR_NAMES: dict[str, str] = _FILE["calendars"]
 GAMES: dict[str, str] = _FILE["games"]
 _SENTENCES: dict[str, str] = _FILE["plain"] | _FILE["implicit"]
 """By the type of the fact."""
@@ -30,7 +29,7 @@ def _words(fact: ft.Fact) -> dict[str, object]:
             more = {"month_name": ft.MONTHS[month - 1]}
         case ft.CalendarMonth(calendar=name, month=month):
             month_name = open_calendar(name).months[month - 1]
-            more = {"calendar_name": CALENDAR_NAMES[name], "month_name": month_name}
+            more = {"calendar_name": _FILE["calendars"][name], "month_name": month_name}
         case ft.WesternZodiac(sign=sign):
             (m1, d1), (m2, d2) = ft.SIGNS[sign]
             more = {"span": f"{d1} {ft.MONTHS[m1 - 1]} to {d2} {ft.MONTHS[m2 - 1]}"}

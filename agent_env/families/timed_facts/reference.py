@@ -27,12 +27,8 @@ from agent_env.temporal.written import MONTHS
 
 _QUESTION = re.compile(r"(?:^|\n)Question: (.+)")
 _CONTEXT = re.compile(r"(?:^|\n)Context:\n(.*?)(?:\n\n|\Z)", re.S)
-_ANSWER = "`Answer:`"
 PROGRAM = "Write one Python program"
 EXTRACTIONS = ('{"facts": [{"object"', '{"relation": "after", "reference"')
-_ONLY_EXTRACTION = "Do not answer the question"
-_ANSWER_FIRST = "First write one line: `Answer:`"
-_LIST = "as a JSON list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,7 @@ def question_in(messages: Sequence[Message]) -> PromptQuestion | None:
         if message.role != "user" or (match := _QUESTION.search(message.content)) is None:
             continue
         text = message.content
-        if not any(mark in text for mark in (_ANSWER, PROGRAM, *EXTRACTIONS)):
+        if not any(mark in text for mark in ("`Answer:`", PROGRAM, *EXTRACTIONS)):
             return None
         context = _CONTEXT.search(text)
         return PromptQuestion(text, match[1].strip(), context[1] if context else "")
@@ -154,7 +150,7 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
                 asked = replace(query, reference=years)
         names = solve(facts, asked, ties=_ties(question.prompt)).answers
     answer = names[0] if names else "none"
-    if _LIST in question.prompt:
+    if "as a JSON list" in question.prompt:
         answer = json.dumps(names, ensure_ascii=False)
     reasoning = f"By their dates these fit: {', '.join(names) or 'none'}."
     return _in_form(question.prompt, answer, reasoning, written, EXTRACTIONS[0])
@@ -163,11 +159,11 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
 def _in_form(prompt: str, answer: str, reasoning: str, extraction: str, asks_both: str) -> str:
     """The reply in the form that the prompt asks for; `asks_both` is in one for an extraction and
     an answer."""
-    if _ONLY_EXTRACTION in prompt:
+    if "Do not answer the question" in prompt:
         return extraction
     if asks_both in prompt:
         return f"{extraction}\n\nAnswer: {answer}"
-    if _ANSWER_FIRST in prompt:
+    if "First write one line: `Answer:`" in prompt:
         return f"Answer: {answer}\nReasoning: {reasoning}"
     return f"Reasoning: {reasoning}\nAnswer: {answer}"
 

@@ -203,7 +203,6 @@ WORKED = tuple(
         ("Tollmere Select", "1991-01", "1996-06"),
     )
 )
-_QUESTION = "Which team did Alda Venn play for in Mar, 1992?"
 _REASONING = (
     "Mar, 1992 is the first month of the time at Quarrow Rovers and the last one of the time at "
     "A.S. Tollmere; both count. It lies between Jan, 1991 and Jun, 1996, so Tollmere Select holds "
@@ -242,7 +241,7 @@ def worked_example(question: TimedQuestion, setting: Setting, form: str) -> Exam
     answers = ["Quarrow Rovers"] if one else [fact.value for fact in WORKED]
     write = fact_line if setting != "open-book" else lambda fact: prose(fact, 0)
     fields = {
-        "question": _ONE_QUESTION if one else _QUESTION,
+        "question": _ONE_QUESTION if one else "Which team did Alda Venn play for in Mar, 1992?",
         "context": "\n".join(map(write, WORKED)),
         "form": form,
         "reasoning": _ONE_REASONING if one else _REASONING,

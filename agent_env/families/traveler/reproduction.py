@@ -26,7 +26,6 @@ from agent_env.sdk.run import RunOptions
 
 FEW, ALL = "two-sizes", "all-sizes"
 """The sets of questions: 5 and 50 events, explicit and implicit; and everything."""
-PAPER_SIZES = (5, 50)
 PUBLISHED = PublishedValues.beside(__file__)
 BEST = (
     "cot-review+date-only+json", "cot-review+date-only+language",
@@ -42,7 +41,7 @@ def _quantity(name: str, x: float | None = None) -> Quantity:
 
 BY_EVENTS = (
     *(Quantity(f"{size} events", ACCURACY, 2, group="events", value=str(size))
-      for size in PAPER_SIZES),
+      for size in (5, 50)),
     Quantity("average", ACCURACY, 2),
 )  # fmt: skip
 

@@ -20,7 +20,6 @@ VERSION = 1
 DOMAINS = ("offices", "organisations", "clubs", "laws", "stays", "games")
 FIRST, LAST = 1951, 2024
 ROLES = ("President", "Prime Minister", "Chancellor", "Speaker", "Chief Justice")
-POSTS = ("Chair", "Treasurer", "Secretary", "Director", "Auditor")
 POSITIONS = ("goalkeeper", "defender", "midfielder", "forward")
 MATTERS = """
 night fishing, toll keeping, street gambling, home distilling, fox hunting, bonfire burning,
@@ -76,7 +75,7 @@ def _organisations(rows: int, names: Names, rng: Random) -> Iterator[TemporalRow
     while True:
         body = f"the {names.place()} {rng.choice(BODIES)}"
         first, every = 1970 + rng.randrange(12), rng.choice((2, 3, 4))
-        for post in rng.sample(POSTS, 3):
+        for post in rng.sample(("Chair", "Treasurer", "Secretary", "Director", "Auditor"), 3):
             yield from _terms((body, post), names, rng, range(first, LAST, every), 1, 1)
 
 

@@ -14,7 +14,6 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import MaterialTable
 from agent_env.temporal.allen import Granularity, Interval, cut
 
-TIME_COLUMNS = ("start", "end")
 LENGTHS: dict[Granularity, int] = {"year": 4, "month": 7, "day": 10}
 
 
@@ -62,7 +61,7 @@ class TemporalTable:
             for row in self.rows
         )
         return MaterialTable(
-            name=self.name, columns=(*self.columns, *TIME_COLUMNS), rows=tuple(rows)
+            name=self.name, columns=(*self.columns, *("start", "end")), rows=tuple(rows)
         )
 
 
