@@ -21,8 +21,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from agent_env.extensions.agents.desk import Desk
+from agent_env.extensions.agents.process_loop import mcp_app
 from agent_env.extensions.agents.proxy import Proxy
-from agent_env.extensions.agents.tools import mcp_app
 from agent_env.extensions.serve.hosting import listening, serve_app
 from agent_env.graph.loop import EpisodeState
 from agent_env.models.streams import LISTENER

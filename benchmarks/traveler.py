@@ -11,9 +11,9 @@ from random import Random
 from statistics import fmean, median
 from typing import TypeVar
 
+from agent_env.families.traveler.family import answer_metrics, score
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import CATEGORIES, NOTHING, TravelerSample, traveler_sample
-from agent_env.families.traveler.task import answer_metrics, score
 from agent_env.records.schema import Episode
 from tests.families.traveler.test_truth import possible_answers
 

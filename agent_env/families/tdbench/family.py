@@ -81,12 +81,12 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
             raise CannotShift(
                 f"their prompt shows the rows as of {own.now}; take --option book=closed"
             )
-        from agent_env.families.tdbench.moving import on_day
+        from agent_env.families.tdbench.shift import on_day
 
         return on_day(own, tables[own.materials[0]], day)
 
     def changes(sample: Sample) -> Iterable[date]:
-        from agent_env.families.tdbench.moving import changes
+        from agent_env.families.tdbench.shift import changes
 
         own = tdbench_sample(sample)
         return changes(own, tables[own.materials[0]])

@@ -11,7 +11,7 @@ from random import Random
 from statistics import fmean, median, pstdev
 from typing import Literal
 
-from agent_env.families.temp_answers.published_values import MODELS, TABLES
+from agent_env.extensions.papers.paper import PublishedValues
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
@@ -23,6 +23,30 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
 from agent_env.sdk.results import Estimate
+
+Rows = Mapping[str, tuple[float | None, ...]]
+PUBLISHED = PublishedValues.beside(__file__)
+TABLES = PUBLISHED.tables
+MODELS = tuple(PUBLISHED.models.values())
+
+
+def _means_by_model() -> dict[str, tuple[float, ...]]:
+    """Figures 2 and 3 draw these means over splits and prompts and print none."""
+    own: dict[str, list[tuple[float | None, ...]]] = defaultdict(list)
+    for row, values in (*TABLES["table11"].items(), *TABLES["table12"].items()):
+        model = row.split(" ")[1]
+        if model in MODELS:
+            own[model].append(values)
+    return {
+        model: tuple(
+            round(fmean(v or 0.0 for v in column), 2) for column in zip(*rows, strict=True)
+        )
+        for model, rows in own.items()
+    }
+
+
+FIGURES_2_3: Rows = _means_by_model()
+
 
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""

@@ -20,7 +20,6 @@ from agent_env.extensions.papers.paper import (
     Setup,
 )
 from agent_env.families.temp_answers import paper_measures as measures
-from agent_env.families.temp_answers import published_values as paper
 from agent_env.families.temp_answers.paper_measures import BINS, Answers, Scope
 from agent_env.families.temp_answers.sample import NAME
 from agent_env.sdk.results import Estimate, Measurement
@@ -103,7 +102,7 @@ def _experiment(
     name: str,
     title: str,
     quantities: tuple[Quantity, ...],
-    published: paper.Rows,
+    published: measures.Rows,
     measure: Measure,
     *notes: str,
     scope: Scope,
@@ -160,47 +159,47 @@ PAPER = Reproduction(
     experiments=(
         _experiment(
             "table2", "Table 2: questions by unit of the answer",
-            (Quantity("questions", "questions", 0),), paper.TABLES["table2"], measures.units,
+            (Quantity("questions", "questions", 0),), measures.TABLES["table2"], measures.units,
             has_modes=False,
             scope="questions", population=BOTH,
         ),
         _experiment(
             "figure2", "Figures 2 and 3: models by exact match, sMAPE and MASE", SCORES,
-            paper.FIGURES_2_3, measures.rankings,
+            measures.FIGURES_2_3, measures.rankings,
             "The paper draws these means over splits and prompts; its values here are the means of "
             "the eight rows of a model in Tables 11 and 12.",
             scope="model", population=BOTH,
         ),
         _experiment(
             "figure4", "Figure 4: Spearman's correlation between metrics over models and prompts",
-            PAIRS, paper.TABLES["figure4"], measures.correlations,
+            PAIRS, measures.TABLES["figure4"], measures.correlations,
             "The interval comes from a resampling of the files; the paper has 24 a dataset.",
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table3", "Table 3: most frequent absolute errors", (Quantity("share", "%", 2),),
-            paper.TABLES["table3"], measures.frequent_errors,
+            measures.TABLES["table3"], measures.frequent_errors,
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table4", "Table 4: question types of all answers and of those off by one (ToT)",
-            OFF_BY_ONE, paper.TABLES["table4"], measures.question_types,
+            OFF_BY_ONE, measures.TABLES["table4"], measures.question_types,
             scope="dataset", population=TOT,
         ),
         _experiment(
             "table5", "Table 5: answer formats of all answers and of those off by one (TTQA)",
-            OFF_BY_ONE, paper.TABLES["table5"], measures.answer_formats,
+            OFF_BY_ONE, measures.TABLES["table5"], measures.answer_formats,
             scope="dataset", population=TTQA,
         ),
         _experiment(
             "table6", "Table 6: sMAPE and MASE of errors below and above 0", DIRECTIONS,
-            paper.TABLES["table6"], measures.directions, CLUSTERS,
+            measures.TABLES["table6"], measures.directions, CLUSTERS,
             scope="dataset", population=BOTH,
         ),
         _experiment(
             "table8", "Table 8: responses without strict JSON, by generation (ToT)",
             (Quantity("add generation prompt", "%"), Quantity("continue final message", "%")),
-            paper.TABLES["table8"], measures.parsing_errors,
+            measures.TABLES["table8"], measures.parsing_errors,
             "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
             "the graph questions of runs with and without the start of the object (`prefill`).",
             setups=("zero-shot", "object-begun"), has_modes=False,
@@ -210,7 +209,7 @@ PAPER = Reproduction(
         _experiment(
             "table9", "Table 9: responses with the string `Final Answer:` (TTQA, head)",
             (Quantity("original prompt", "%", 2), Quantity("with chat template", "%", 2)),
-            paper.TABLES["table9"], measures.markers,
+            measures.TABLES["table9"], measures.markers,
             "Runs: one message with everything, against system and user messages.",
             setups=("zero-shot", "one-message"), has_modes=False,
             scope="head", population=TTQA,
@@ -221,23 +220,23 @@ PAPER = Reproduction(
             "bring; the four pairs of numbers are no experiment on models",
         ),
         _experiment(
-            "table11", "Table 11: performance on TTQA", SCORES, paper.TABLES["table11"],
+            "table11", "Table 11: performance on TTQA", SCORES, measures.TABLES["table11"],
             measures.performance("ttqa"), CLUSTERS,
             scope="file", population=TTQA,
         ),
         _experiment(
-            "table12", "Table 12: performance on ToT", SCORES, paper.TABLES["table12"],
+            "table12", "Table 12: performance on ToT", SCORES, measures.TABLES["table12"],
             measures.performance("tot"), CLUSTERS,
             scope="file", population=TOT,
         ),
         _experiment(
             "table13", "Table 13: answers for which each metric is defined (TTQA)", COUNTS,
-            paper.TABLES["table13"], measures.defined("ttqa"),
+            measures.TABLES["table13"], measures.defined("ttqa"),
             scope="prompting", population=TTQA,
         ),
         _experiment(
             "table14", "Table 14: answers for which each metric is defined (ToT)", COUNTS,
-            paper.TABLES["table14"], measures.defined("tot"),
+            measures.TABLES["table14"], measures.defined("tot"),
             scope="prompting", population=TOT,
         ),
         _experiment(
@@ -260,6 +259,6 @@ PAPER = Reproduction(
         Experiment("figures12-13", "Figures 12 and 13: sMAPE and MASE by exact match", (),
                    not_reproduced="its points are the rows of Tables 11 and 12"),
     ),
-    models=paper.PUBLISHED.models,
+    models=measures.PUBLISHED.models,
     reads_responses=False,
 )  # fmt: skip

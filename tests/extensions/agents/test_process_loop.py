@@ -13,7 +13,7 @@ import pytest
 from agent_env.analysis.transcript import transcript
 from agent_env.errors import SandboxError
 from agent_env.extensions.agents import process_loop
-from agent_env.extensions.agents.tools import in_words
+from agent_env.extensions.agents.process_loop import in_words
 from agent_env.extensions.viewer.story import story
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.run import Run

@@ -13,9 +13,8 @@ from mcp import Client
 
 from agent_env.errors import ModelError
 from agent_env.extensions.agents.apis.chat import ChatApi
-from agent_env.extensions.agents.live import LiveReply
-from agent_env.extensions.agents.proxy import Proxy
-from agent_env.extensions.agents.tools import mcp_app
+from agent_env.extensions.agents.process_loop import mcp_app
+from agent_env.extensions.agents.proxy import LiveReply, Proxy
 from agent_env.extensions.serve.hosting import listening, serve_app
 from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage

@@ -5,8 +5,7 @@ import csv
 import pytest
 
 from agent_env.extensions.papers.paper import Evidence
-from agent_env.families.temp_answers.paper_measures import model_name
-from agent_env.families.temp_answers.published_values import TABLES
+from agent_env.families.temp_answers.paper_measures import TABLES, model_name
 from agent_env.families.temp_answers.reproduction import PAPER
 
 TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",

@@ -5,11 +5,10 @@ import ast
 import pytest
 
 from agent_env.extensions.reference.turns import Turn
-from agent_env.families.temp_answers.family import FAMILY
+from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step
 from agent_env.families.temp_answers.sample import time_question
-from agent_env.families.temp_answers.task import keeps_format, score
 from agent_env.records.schema import Condition, Episode
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from agent_env.analysis.resampling import draw_weights
-from agent_env.families.time_puzzles.rank_correlation import from_counts, spearman
+from agent_env.families.time_puzzles.paper_tables import from_counts, spearman
 
 PAIRS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=3, max_size=40)
 

@@ -1,7 +1,6 @@
 """What traveler's comparisons can be broken down by."""
 
-from agent_env.families.traveler.family import FAMILY
-from agent_env.families.traveler.task import HOOKS
+from agent_env.families.traveler.family import FAMILY, HOOKS
 
 
 def test_a_question_stands_under_its_category_and_its_template():

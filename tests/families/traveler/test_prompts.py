@@ -3,8 +3,8 @@
 import json
 import re
 
+from agent_env.families.traveler.family import make_task, python_events, table_of
 from agent_env.families.traveler.generator import Options, make_samples
-from agent_env.families.traveler.task import make_task, python_events, table_of
 from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest

@@ -8,10 +8,10 @@ import pytest
 
 from agent_env.extensions.reference.policy import Reference, ReferenceStatic
 from agent_env.extensions.reference.turns import Turn
+from agent_env.families.traveler.family import make_task
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.task import make_task
 from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy

@@ -5,9 +5,9 @@ from statistics import fmean
 
 import pytest
 
+from agent_env.families.traveler.family import make_task, time_blind
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
-from agent_env.families.traveler.task import make_task, time_blind
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.shortcuts import answered_by

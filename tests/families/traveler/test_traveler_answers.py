@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.families.traveler.answers import read_answer
-from agent_env.families.traveler.task import score
+from agent_env.families.traveler.family import score
 from tests.families.traveler.sets import episode, small, vague
 
 WHO = ("Mary", "Tom", "Robot")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.families.traveler import truth
-from agent_env.families.traveler.task import score
+from agent_env.families.traveler.family import score
 from tests.families.traveler import brute_force
 from tests.families.traveler.sets import episode, small, vague
 
