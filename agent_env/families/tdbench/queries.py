@@ -234,37 +234,28 @@ def _draw_one(
 ) -> DraftQuery | None:
     for pool in rng.sample(pools, min(MAX_POOLS, len(pools))):
         for _ in range(60):
-            draft = _try(pool, relation, cardinality, rng)
-            if draft is None:
+            group, rows = pool.seed_rows(rng, relation, two=cardinality == "multiple")
+            if not rows:
                 continue
+            granularity = pool.table.granularity
+            b = draw(rng, relation, rows, granularity, pool.last)
+            if b is None:
+                continue
+            if relation in MEETING:
+                b = whole_months(rng, b, relation == "meets", granularity, pool.last)
+            if cardinality == "none":
+                group = _other_group(pool, group, b, rng)
+            golds = group.matches(relation, b)
+            answers = {row.answer for row in golds}
+            # one answer twice: which of its dates would be asked for?
+            if len(answers) != len(golds) or cardinality_of(len(answers)) != cardinality:
+                continue
+            draft = DraftQuery(pool, group, relation, b, golds)
             key = (id(pool), id(draft.group), relation, draft.b)
             if key not in earlier:
                 earlier.add(key)
                 return draft
     return None
-
-
-def _try(
-    pool: QueryPool, relation: Relation, cardinality: Cardinality, rng: Random
-) -> DraftQuery | None:
-    group, rows = pool.seed_rows(rng, relation, two=cardinality == "multiple")
-    if not rows:
-        return None
-    granularity = pool.table.granularity
-    b = draw(rng, relation, rows, granularity, pool.last)
-    if b is None:
-        return None
-    if relation in MEETING:
-        b = whole_months(rng, b, relation == "meets", granularity, pool.last)
-    if cardinality == "none":
-        group = _other_group(pool, group, b, rng)
-    golds = group.matches(relation, b)
-    answers = {row.answer for row in golds}
-    if len(answers) != len(golds):  # one answer twice: which of its dates would be asked for?
-        return None
-    if cardinality_of(len(answers)) != cardinality:
-        return None
-    return DraftQuery(pool, group, relation, b, golds)
 
 
 def _other_group(pool: QueryPool, group: Group, b: Interval, rng: Random) -> Group:

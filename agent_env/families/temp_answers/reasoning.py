@@ -55,21 +55,8 @@ def arithmetic_steps(text: str) -> Steps:
 def _is_right(left: str, right: str) -> bool | None:
     """Whether the stated result is that of the calculation; None for a division by 0. Cached,
     because responses repeat their calculations."""
-    value = _value(left)
-    if value is None:
-        return None
-    result = right.replace(",", "")
-    digits = len(result.partition(".")[2])
-    return bool(abs(Fraction(value) - Fraction(result)) * 2 * 10**digits <= 1)
-
-
-def _exact(text: str) -> int | Fraction:
-    return Fraction(text) if "." in text else int(text)
-
-
-def _value(text: str) -> int | Fraction | None:
-    """The chain's value, by operator precedence; None for a division by 0."""
-    tokens = [_SIGNS.get(token, token).replace(",", "") for token in _TOKEN.findall(text)]
+    # the chain's value, by operator precedence; None for a division by 0
+    tokens = [_SIGNS.get(token, token).replace(",", "") for token in _TOKEN.findall(left)]
     terms: list[int | Fraction] = [_exact(tokens[0])]
     for operator, token in zip(tokens[1::2], tokens[2::2], strict=True):
         number = _exact(token)
@@ -81,4 +68,11 @@ def _value(text: str) -> int | Fraction | None:
             return None
         else:
             terms[-1] = Fraction(terms[-1], number)
-    return sum(terms)
+    value = sum(terms)
+    result = right.replace(",", "")
+    digits = len(result.partition(".")[2])
+    return bool(abs(Fraction(value) - Fraction(result)) * 2 * 10**digits <= 1)
+
+
+def _exact(text: str) -> int | Fraction:
+    return Fraction(text) if "." in text else int(text)

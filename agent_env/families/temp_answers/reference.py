@@ -11,12 +11,10 @@ import ast
 import inspect
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.temp_answers import reference_sums
-from agent_env.sdk.records import Message
 
 Fact = tuple[str, str, str, int, int]
 _FORM = re.compile(
@@ -40,8 +38,10 @@ class TimeTask:
     """Whether the last message contains the start of the object."""
 
 
-def read_task(messages: Sequence[Message]) -> TimeTask | None:
-    """The question in the messages; None for messages of another family."""
+def next_step(turn: Turn) -> Step | None:
+    """The policy's next step; None for messages of another family."""
+    messages, tools = turn.messages, turn.offered
+    # the question in the messages; None for messages of another family
     prompts = [m.content for m in messages if m.role == "user"]
     last = prompts[-1].rsplit("----\n\n", 1)[-1] if prompts else ""
     match = _FORM.search(last)
@@ -52,7 +52,7 @@ def read_task(messages: Sequence[Message]) -> TimeTask | None:
     today = _TODAY.search(everything)
     _, _, table = last.rpartition("Table:\n")
     lines = table.partition("\nQ: ")[0].splitlines()
-    return TimeTask(
+    task = TimeTask(
         match["question"].removeprefix("Q: "),
         dict(line.split("\t", 1) for line in lines if "\t" in line),
         [(a, b, c, int(d), int(e)) for a, b, c, d, e in _FACT.findall(everything)],
@@ -60,14 +60,6 @@ def read_task(messages: Sequence[Message]) -> TimeTask | None:
         '"explanation"' in everything,
         first.role == "assistant" and first.content.endswith('{"explanation":'),
     )
-
-
-def next_step(turn: Turn) -> Step | None:
-    """The policy's next step; None for messages of another family."""
-    messages, tools = turn.messages, turn.offered
-    task = read_task(messages)
-    if task is None:
-        return None
     outputs = [m.content for m in messages if m.role == "tool"]
     if "python" in tools and not outputs:
         return "I compute it.", [("python", {"code": _program(task)})]

@@ -152,16 +152,6 @@ class QuestionMaker:
         self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
     ) -> TravelerSample | None:
         """One try; None where this draw has another number of matches."""
-        topic = self._draw_topic(category, template, matches, kind, rng)
-        if topic is None:
-            return None
-        question = self.make(category, template, kind, *topic)
-        return question if question.matches == matches else None
-
-    def _draw_topic(
-        self, category: Category, template: Template, matches: Matches, kind: str, rng: Random
-    ) -> tuple[str, str, str | None, Period | None] | None:
-        """Event type, location, subject and period."""
         anywhere = matches == "none" and (rng.random() < 1 / 3 or template == "when")
         groups = self.groups(template, matches)
         if not groups:
@@ -178,7 +168,9 @@ class QuestionMaker:
             period = rng.choice(periods) if periods else self.periods.covering(kind, anchor.day)
             if period is None:
                 return None
-        return event, location, None if template == "who" else subject, period
+        topic = (event, location, None if template == "who" else subject, period)
+        question = self.make(category, template, kind, *topic)
+        return question if question.matches == matches else None
 
     def make(
         self,
