@@ -242,8 +242,6 @@ async def _served(app: Any, agent: ConfinedAgent) -> AsyncIterator[None]:
 async def _collected(
     agent: ConfinedAgent, printed: bytearray, errors: bytearray
 ) -> AsyncIterator[None]:
-    """What the agent prints, the last of it."""
-
     async def collect(stream: asyncio.StreamReader | None, keeps: bytearray) -> None:
         while stream is not None and (piece := await stream.read(1 << 16)):
             keeps += piece

@@ -48,7 +48,6 @@ def parse_date_answer(text: str | None, is_final: bool = True) -> DateAnswer:
 
 
 def parse_date_text(text: str) -> DateAnswer:
-    """Parses a text that is an answer, such as the text after a label."""
     return _of_part(Part(text[:LONGEST], "after MY ANSWER:", True, is_cut=len(text) > LONGEST))
 
 

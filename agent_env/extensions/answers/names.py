@@ -171,7 +171,6 @@ class _KnownNames:
         return cls(names, words, max(map(len, names), default=0) * _MARKS + 100)
 
     def has(self, text: str) -> bool:
-        """Whether the text is one of the names."""
         return len(text) <= self.letters and normalise(text) in self.names
 
     def longest(self, words: Sequence[Sequence[str]], at: int) -> int:

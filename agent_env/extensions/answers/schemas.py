@@ -11,10 +11,8 @@ NUMBER: Schema = {"type": "number"}
 
 
 def list_of(item: Schema, most: int) -> Schema:
-    """A list of at most so many."""
     return {"type": "array", "items": item, "maxItems": most}
 
 
 def matching(pattern: str) -> Schema:
-    """A text that the whole of a pattern matches."""
     return {"type": "string", "pattern": f"^{pattern}$"}

@@ -21,8 +21,6 @@ Role = Literal["start", "end"]
 
 @dataclass(frozen=True, slots=True)
 class TimeReference:
-    """A date in a text, with its role."""
-
     role: Role | None
     """None if the words around it give neither."""
     date: PartialDate | None

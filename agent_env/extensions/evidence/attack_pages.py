@@ -66,7 +66,6 @@ class Mention:
             return None
 
     def written(self, day: date) -> str:
-        """Another day in the notation of this mention."""
         month = MONTHS[day.month - 1]
         before = ""
         if self.weekday is not None:
@@ -194,7 +193,6 @@ def _lengths(text: str, low: date, high: date) -> Iterator[str]:
 
 
 def _marked(text: str, found: list[Mention]) -> tuple[str, Mapping[int, date]]:
-    """The text with each full date as a mark, and the dates by mark."""
     parts, last = [], 0
     places: dict[int, date] = {}
     for number, each in enumerate(found):
@@ -263,8 +261,6 @@ DISPUTED = (
 
 @dataclass(frozen=True, slots=True)
 class AttackTarget:
-    """What an attack is made for."""
-
     proving: Sequence[Page]
     """Pages that prove the sample, as far as the web has them."""
     proof: Proof | None

@@ -66,7 +66,6 @@ class FaultDraws:
     """Addresses that the model was shown."""
 
     def tool(self, inner: Tool) -> FaultyTool:
-        """The tool with its faults."""
         return FaultyTool(inner, self)
 
     def begin(self, key: str, past: Iterable[tuple[str, ToolResult]] = ()) -> None:
@@ -110,7 +109,6 @@ def episode_faults(disturbance: Disturbance) -> FaultDraws | None:
 
 
 def drawn_kind(its: Disturbance, key: str, tool: str, number: int) -> FaultKind | None:
-    """The fault of the tool's call of this number, from 1."""
     rates = [(fault.kind, fault.rate) for fault in its.faults if fault.tool == tool]
     kind, in_a_row = None, 0
     for call in range(1, number + 1):
@@ -129,8 +127,6 @@ def _kind_at(rates: Iterable[tuple[FaultKind, float]], chance: float) -> FaultKi
 
 
 class FaultyTool:
-    """A tool some of whose results are faulty."""
-
     def __init__(self, inner: Tool, draws: FaultDraws) -> None:
         self._inner = inner
         self._draws = draws

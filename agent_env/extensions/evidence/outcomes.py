@@ -50,7 +50,6 @@ PART = "attacked-"
 
 
 def fault_outcome(episode: Episode) -> FaultOutcome:
-    """The outcome of an episode whose tools may have had faults."""
     landed = [fault for fault in episode.faults if fault.landed]
     ids = {fault.call for fault in landed}
     after = [
@@ -98,7 +97,6 @@ def attack_outcomes(sample: Sample, episode: Episode, score: Score) -> tuple[Att
 
 
 def attack_outcome(attack: SampleAttack, episode: Episode, score: Score) -> AttackOutcome:
-    """The outcome of one attack on the sample."""
     is_attacked = f"{PART}{attack.name}" in episode.condition.split("~")[1:]
     opened = {ref.url for ref in episode.pages if ref.how == "opened"}
     outputs = [message.content for message in episode.messages if message.role == "tool"]

@@ -165,7 +165,6 @@ FORMS = {4: "the year as YYYY", 7: "the month as YYYY-MM", 10: "the day as YYYY-
 
 
 def screen_samples(rows: Iterable[EventRow], now: date) -> tuple[EventSample, ...]:
-    """One sample for each row that states a date."""
     samples = make_samples(rows, SCREENING, (), now)
     return tuple(s.model_copy(update={"gold": tuple(_right_answers(s).values())}) for s in samples)
 
@@ -354,8 +353,6 @@ CHECK = _family(
 
 @dataclass(frozen=True, slots=True)
 class TableAnswers:
-    """A model's answers on a table."""
-
     out: Path
     run: Path
     """The run's folder, with every reply."""

@@ -92,7 +92,6 @@ def call_error(text: str | None) -> Any:
 
 
 def to_tools(specs: Sequence[ToolSpec]) -> list[Any]:
-    """Tools as Inspect's ToolInfo."""
     from inspect_ai.tool import ToolInfo, ToolParams
 
     return [

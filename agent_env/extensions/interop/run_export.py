@@ -54,8 +54,6 @@ class ExportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The result of an export."""
-
     where: str
     """The folder."""
     counts: dict[str, int]

@@ -68,7 +68,6 @@ def tables_of(each: ExperimentResult) -> list[ResultTable]:
 
 
 def _write_page(result: ReproduceResult) -> list[Path]:
-    """The pictures, and the page with them."""
     from agent_env.extensions.papers.figures import CAPTION, paper_figure
     from agent_env.sdk.results import SvgFigure, inline_svg, page, save
 

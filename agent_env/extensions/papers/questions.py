@@ -119,7 +119,6 @@ class QuestionSets:
         return name not in self.files and self._questions(name).printed is None
 
     def plan(self, paper: str) -> Plan:
-        """What fixes the questions."""
         prompt = self.run.get("prompt")
         system = self.run.get("system")
         return Plan(

@@ -21,8 +21,6 @@ from agent_env.sdk.results import RunData
 
 @dataclass(frozen=True, slots=True)
 class ResponseRow:
-    """One model's response to one question."""
-
     setup: str
     """The setup under which the model was asked."""
     model: str
@@ -36,8 +34,6 @@ class ResponseRow:
 
 @dataclass(frozen=True, slots=True)
 class ResponseFile:
-    """The rows of a file."""
-
     rows: tuple[ResponseRow, ...]
     samples: tuple[Sample, ...] = ()
     """The questions as far as the file tells them; used where the user gives no question file."""
@@ -45,8 +41,6 @@ class ResponseFile:
 
 @dataclass(frozen=True, slots=True)
 class ReadSamples:
-    """Samples under one reading of their golds."""
-
     golds: Mapping[str, tuple[Sample, ...]]
     """By id: the sample with each of its golds."""
 

@@ -17,8 +17,6 @@ from agent_env.sdk.results import Cell, Column, Estimate, Measurement, ResultTab
 
 @dataclass(frozen=True, slots=True)
 class PaperRow:
-    """A value of ours, and the paper's where it has one."""
-
     row: str
     model: str
     gold: str

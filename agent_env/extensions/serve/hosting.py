@@ -146,7 +146,6 @@ class BoundedConnection(asyncio.Protocol):
 
 
 def bounded(parser: type[asyncio.Protocol], receipts: Receipts) -> type[asyncio.Protocol]:
-    """The protocol of uvicorn, within these bounds."""
     fields = {"receipts": receipts}
     return type(f"Bounded{parser.__name__}", (BoundedConnection, parser), fields)
 

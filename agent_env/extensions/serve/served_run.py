@@ -91,8 +91,6 @@ class ServedQuestion:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What a call gave."""
-
     text: str
     """The tool's output, with what the episode's rules say beside it."""
     is_error: bool
@@ -111,8 +109,6 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an episode ended."""
-
     episode: str
     """As in `ServedQuestion`."""
     stop_reason: str | None
@@ -124,8 +120,6 @@ class Ending:
 
 @dataclass(slots=True)
 class Opened:
-    """An open episode."""
-
     key: EpisodeKey
     driven: DrivenEpisode
     turn: Turn
@@ -162,7 +156,6 @@ class ServedRun:
 
     @property
     def folder(self) -> Path:
-        """The run's."""
         return self.environment.folder.path
 
     @property
@@ -201,7 +194,6 @@ class ServedRun:
         return ServedQuestion(handle, self.name(key), opened.turn)
 
     def name(self, key: EpisodeKey) -> str:
-        """Of an episode, for the agent."""
         return replace(key, sample=self._names[key.sample]).name
 
     async def step(self, handle: str, reply: Reply, number: int | None = None) -> tuple[Turn, Turn]:
@@ -211,7 +203,6 @@ class ServedRun:
         return await self._made(handle, lambda turn: reply, number)
 
     async def call(self, handle: str, tool: str, arguments: Mapping[str, Any]) -> CallResult:
-        """The result of one tool call, a step of its own."""
         text = json.dumps(dict(arguments), ensure_ascii=False)
 
         def reply(turn: Turn) -> Reply:
@@ -237,7 +228,6 @@ class ServedRun:
         return Submission(_over(turn), turn.episode, turn.score)
 
     async def give_up(self, handle: str, reason: str) -> Ending:
-        """Ends the episode as failed, for this reason."""
         opened = self.opened(handle)
         async with opened.lock:
             if handle in self._open:

@@ -80,7 +80,6 @@ def environment() -> Environment:
 
 
 def page(templates: Environment, name: str, status: int = 200, /, **values: object) -> Response:
-    """The template as a response."""
     text = templates.get_template(name).render(**values)
     data = text.encode("utf-8", "replace")
     return Response(data, status, media_type="text/html; charset=utf-8")
@@ -347,7 +346,6 @@ class _Pages:
         )  # fmt: skip
 
     def episode(self, request: Request) -> Response:
-        """One episode as a conversation."""
         run = self._run(request)
         name = request.path_params["episode"]
         opened = _Opened(run, name)
@@ -412,8 +410,6 @@ class _Pages:
 
 
 class _RunLine:
-    """A run in the list of runs."""
-
     def __init__(self, run: IndexedRun, library: Library) -> None:
         self.run = run
         self.problem = _broken(run) or library.trouble.get(run.key)

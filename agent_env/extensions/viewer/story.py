@@ -167,8 +167,6 @@ def _times(events: Sequence[Event]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSteps:
-    """One step of every episode."""
-
     number: int
     steps: tuple[StepView | None, ...]
     """None for an episode that has ended before."""
@@ -219,8 +217,6 @@ class BarSegment:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One step."""
-
     step: int
     x: float
     width: float

@@ -86,7 +86,6 @@ FORMS: dict[ScorerName, str] = {
 
 
 def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialTable]) -> Task:
-    """The task with the scorer of the options."""
     if prompt != "default":
         raise ConfigError(f"unknown prompt '{prompt}'; known: default, or a file of your own")
 
@@ -120,7 +119,6 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
 
 
 def answer_form(question: QaSample, scorer: ScorerName) -> AnswerForm:
-    """What the scorer compares."""
     answer: Schema = {
         "number": NUMBER,
         "date": matching("[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?"),
@@ -154,7 +152,6 @@ def _wording(values: Mapping[str, str]) -> str:
 
 
 def score_answer(question: QaSample, episode: Episode, options: QaOptions) -> Score:
-    """The score by the scorer of the options."""
     if options.scorer == "judge":
         return _judged(question, episode)
 

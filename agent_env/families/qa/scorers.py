@@ -29,8 +29,6 @@ PATTERN_TIMEOUT_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """An answer as it was parsed, with its metrics."""
-
     answer: tuple[str, ...] | None
     """None for an answer that cannot be parsed."""
     rule: str
@@ -137,7 +135,6 @@ _LETTER = re.compile(r"[\s(\[]{0,9}([A-Za-z])(?:(?P<mark>[)\].:]{1,3})|\s|$)")
 
 
 def choice(question: QaSample, text: str, options: QaOptions) -> Assessment:
-    """The letter of an accepted choice, or its text."""
     letter, rule = _chosen(question.choices, text)
     if letter is None:
         return Assessment(None, rule, {"exact_match": 0.0})

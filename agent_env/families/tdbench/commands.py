@@ -42,8 +42,6 @@ from agent_env.temporal.days import PartialDate
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The result of an import."""
-
     tables: dict[str, int]
     """Rows by table."""
     questions: int

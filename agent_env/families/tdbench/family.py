@@ -27,7 +27,6 @@ LOOKUP_TOOLS = frozenset({"sql", "web_search"})
 
 
 def groups(sample: Sample) -> Mapping[str, tuple[str, ...]]:
-    """The groups of a sample, by breakdown."""
     own = tdbench_sample(sample)
     return {
         "relation": (own.relation,),

@@ -69,8 +69,6 @@ is not defined for it."""
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """One finished answer, with its sample and its row."""
-
     sample: TdbenchSample
     metrics: Mapping[str, float]
     row: str
@@ -84,8 +82,6 @@ class ScoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """One table or figure."""
-
     title: str
     cells: Callable[[ScoredAnswer], Cells]
     is_part: Callable[[ScoredAnswer], bool] = lambda answer: True
@@ -274,7 +270,6 @@ def _text_tokens(text: str) -> int:
 
 
 def is_hop(answer: ScoredAnswer) -> bool:
-    """Of several hops."""
     return bool(answer.sample.hops)
 
 

@@ -119,7 +119,6 @@ def make_fields(
 
 
 def prompt_text(fields: Mapping[str, str]) -> str:
-    """The text of a prompt."""
     return TEMPLATE.format(**fields)
 
 
@@ -139,7 +138,6 @@ def wish(sample: TdbenchSample, name: str) -> str:
 
 
 def rows_texts(sample: TdbenchSample, tables: Mapping[str, MaterialTable]) -> str:
-    """The sample's rows of each of its tables, as tables of text."""
     return "\n\n".join(
         rows_text(tables[digest], rows)
         for digest, rows in zip(sample.materials, sample.context, strict=False)

@@ -126,8 +126,6 @@ class FileProof:
 
 @dataclass(frozen=True, slots=True)
 class PublishedSet:
-    """All of a folder."""
-
     folder: str = ""
     """The folder's name."""
     tables: list[Columns] = field(default_factory=list)
@@ -298,8 +296,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The reading, and the outcome of each statement, in order."""
-
     reading: Reading
     outcomes: tuple[Outcome, ...]
 

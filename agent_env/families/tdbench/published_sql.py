@@ -83,7 +83,6 @@ class Reading:
 
     @property
     def words(self) -> str:
-        """The reading for a person."""
         dates = {"midnight": "days with midnight", "day": "days", "written": "dates as written"}
         end = "NULL" if self.open_end is None else f"'{self.open_end}'"
         made = f", made on {self.now}" if self.now else ""

@@ -186,7 +186,6 @@ class DraftQuery:
         return Offset(self.b.end - self.b.start, "day")
 
     def question(self, style: int) -> str:
-        """The query in words."""
         b = (date.fromordinal(self.b.start), date.fromordinal(self.b.end))
         verbs, granularity = self.pool.domain.verbs, self.pool.table.granularity
         text = wording.condition(self.relation, b, self.offset, verbs, granularity, style)

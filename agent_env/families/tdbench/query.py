@@ -31,8 +31,6 @@ MAX_GROUP_ROWS = 60
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """One row of a group."""
-
     interval: Interval
     answer: str
     index: int
@@ -47,7 +45,6 @@ class Group:
     rows: tuple[GroupRow, ...]
 
     def matches(self, expected: Relation, b: Interval) -> tuple[GroupRow, ...]:
-        """The rows that stand in the relation to b."""
         return tuple(row for row in self.rows if relation(row.interval, b) == expected)
 
 
@@ -165,8 +162,6 @@ ROLES: dict[str, tuple[Role, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked query with its gold and its wordings."""
-
     domain: str
     kind: Kind
     relation: str
@@ -238,7 +233,6 @@ def group_query(
 
 
 def wrong_answers(answers: Iterable[str], golds: Iterable[GroupRow]) -> tuple[str, ...]:
-    """The distinct answers that are not gold, in order."""
     gold = {row.answer for row in golds}
     return tuple(dict.fromkeys(answer for answer in answers if answer not in gold))
 

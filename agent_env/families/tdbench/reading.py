@@ -75,8 +75,6 @@ def bounds_of(sample: TdbenchSample) -> tuple[Bound, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """One interpretation of a question."""
-
     table: str | None
     """None where its words fit any table."""
     kind: Kind

@@ -46,7 +46,6 @@ class WebResults:
 
     @classmethod
     def of(cls, messages: Sequence[Message]) -> WebResults:
-        """From all calls with their results."""
         hits: dict[str, tuple[tuple[str, str], ...]] = {}
         pages: dict[str, dict[int, str]] = {}
         calls = {call.id: call for message in messages for call in message.tool_calls}

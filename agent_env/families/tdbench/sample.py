@@ -153,7 +153,6 @@ def rows_of(table: MaterialTable | None, indices: Iterable[int]) -> list[dict[st
 
 
 def answer_in(row: Mapping[str, str], sample: TdbenchSample) -> str:
-    """What the row answers."""
     return ", ".join(row[name.casefold()] for name in sample.answers)
 
 

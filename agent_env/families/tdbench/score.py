@@ -66,8 +66,6 @@ def make_scorer(tables: Mapping[str, MaterialTable]) -> Scorer:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """The names and dates of an answer."""
-
     text: str
     names: NameAnswer
     references: tuple[TimeReference, ...]

@@ -93,7 +93,6 @@ def key_marks(keys: Sequence[str]) -> tuple[str, ...]:
 
 
 def _key_tests(columns: Iterable[Any]) -> list[Any]:
-    """That each key column has its value."""
     return [each.eq(placeholder(f"asked_{number}")) for number, each in enumerate(columns)]
 
 

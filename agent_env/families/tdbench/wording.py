@@ -68,8 +68,6 @@ DURATION_SENTENCES: list[str] = _FILE["shared_days"]["sentences"]
 
 
 def _read_domains() -> tuple[dict[str, Verbs], dict[str, Domain]]:
-    """Verbs and domains of the file, by name."""
-
     def fields(entry: Mapping[str, Any]) -> dict[str, Any]:
         return {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
 
@@ -92,7 +90,6 @@ _ARTICLE = frozenset({"United States", "United Kingdom", "Netherlands", "Holy Se
 
 
 def with_article(value: str) -> str:
-    """The value as a sentence has it."""
     return f"the {value}" if value in _ARTICLE else value
 
 
@@ -216,12 +213,10 @@ def condition(
 
 
 def sentence(form: QuestionForm, values: Mapping[str, str], cond: str, style: int) -> str:
-    """The question with its condition."""
     return fill(form.heads[style % STYLES], values, cond=cond)
 
 
 def now_sentence(form: QuestionForm, values: Mapping[str, str], now: date, style: int) -> str:
-    """The question as of now."""
     return fill(form.now_heads[style % STYLES], values, now=date_text(now, "day", style))
 
 

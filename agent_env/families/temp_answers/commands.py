@@ -155,14 +155,11 @@ class ScoreOptions:
 
     @property
     def modes(self) -> tuple[str, ...]:
-        """The scoring modes."""
         return MODES if self.mode is None else (self.mode,)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswers:
-    """The files and their results."""
-
     files: tuple[ResponseFile, ...]
     summaries: Mapping[str, tuple[Summary, ...]]
     """By mode, in the order of the files."""

@@ -35,7 +35,6 @@ Style = Literal["line", "json"]
 
 
 def number(kind: str, question: str, unit: str, amount: int, style: Style, **more: object) -> Draft:
-    """A question for a number of a unit."""
     json = style == "json"
     return Draft(
         kind, question, f"a number of {unit}", "number", unit, amount,
@@ -45,7 +44,6 @@ def number(kind: str, question: str, unit: str, amount: int, style: Style, **mor
 
 
 def day(kind: str, question: str, when: date, style: Style, **more: object) -> Draft:
-    """A question for a date."""
     json = style == "json"
     ordinal = days_from_civil(when.year, when.month, when.day)
     return Draft(

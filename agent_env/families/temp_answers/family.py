@@ -90,7 +90,6 @@ METRICS = ("exact_match", "smape", "mase", "within_1", "off_by_one", "floor_matc
 
 
 def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, MaterialTable]) -> Task:
-    """The task with its tables."""
     if prompt != "default":
         raise ConfigError(f"unknown prompt '{prompt}'; known: default")
 

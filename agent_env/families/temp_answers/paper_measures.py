@@ -78,7 +78,6 @@ class Answers:
             yield from ((file, item) for item in items if self.counts(item))
 
     def of(self, dataset: str) -> list[Item]:
-        """The items in the means of a dataset."""
         return [item for file, item in self.each() if file.dataset == dataset]
 
     def counts(self, item: Item) -> bool:
@@ -87,7 +86,6 @@ class Answers:
 
     @property
     def pairs(self) -> list[tuple[ResponseFile, Summary]]:
-        """Each file with its means."""
         return list(zip(self.files, self.summaries, strict=True))
 
     @property

@@ -37,8 +37,6 @@ MISSING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """One response to one question."""
-
     line: int
     """The line in its file, from 1; for CSV the row's number without the header."""
     question: str
@@ -60,8 +58,6 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class ResponseFile:
-    """One file's rows."""
-
     path: Path
     dataset: str
     """`tot` (an object) or `ttqa` (a final line)."""

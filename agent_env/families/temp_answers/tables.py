@@ -84,8 +84,6 @@ def make_easy(rng: Random, table: MaterialTable) -> Draft:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A table, parsed."""
-
     name: str
     table: MaterialTable
     entries: Mapping[str, When]
@@ -218,7 +216,6 @@ def full_years(first: When, last: When) -> int:
 
 
 def full_months(first: date, last: date) -> int:
-    """Completed months."""
     months = 12 * (last.year - first.year) + last.month - first.month
     return months - (last.day < first.day)
 

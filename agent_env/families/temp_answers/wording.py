@@ -123,7 +123,6 @@ def render_table(table: MaterialTable) -> str:
 
 
 def render_facts(table: MaterialTable) -> str:
-    """One sentence for each fact."""
     return "\n".join(
         f"{who} was the {what} of {whom} from {start} to {end}."
         for who, what, whom, start, end in table.rows

@@ -77,15 +77,12 @@ def class_of(cause: str) -> FindingClass:
 
 
 def gold_class(causes: Iterable[str]) -> Literal["right", "error", "own_rule", "debatable"]:
-    """The class of a gold with these causes."""
     classes = {class_of(cause) for cause in causes}
     return next((name for name in ("error", "debatable", "own_rule") if name in classes), "right")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The findings on one puzzle."""
-
     identifier: str | int
     wrong_gold: tuple[str, ...] = ()
     """Causes of a gold that is not simply right; `class_of` says whether they are errors."""
@@ -148,8 +145,6 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """All findings, in the order of the puzzles, and the guessers' rates."""
-
     findings: tuple[Finding, ...]
     guess_rates: GuessRates | None
     """Over the puzzles with known facts, against their stored gold; None without such puzzles, or
@@ -284,7 +279,6 @@ class _Auditor:
         """The guessers' cases of the puzzles judged so far."""
 
     def finding(self, puzzle: TimePuzzle, resolved: ResolvedFacts) -> Finding:
-        """The findings on one puzzle."""
         notes = tuple(dict.fromkeys(resolved.notes))
         texts = self.texts.judge(puzzle, [self._days(fact) for fact in resolved.facts])
         if self._is_out_of_reach(puzzle):

@@ -167,8 +167,6 @@ TYPE_ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class MetaEntry:
-    """A parsed meta entry."""
-
     fact: ft.Fact
     event_years: tuple[int, ...] = ()
     """The entry's years of a multi_year event."""

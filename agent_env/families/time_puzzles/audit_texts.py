@@ -331,8 +331,6 @@ def _keys(names: Iterable[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """A constraint's text and its days."""
-
     text: str
     meaning: Meaning | None = None
     """None for an unread text."""
@@ -359,7 +357,6 @@ class Coverage:
     """Texts that are read, but name a person or an event that no table has."""
 
     def count(self, texts: Iterable[JudgedText]) -> None:
-        """Counts these texts in."""
         for each in texts:
             self.texts += 1
             self.judged += each.days is not None
@@ -462,8 +459,6 @@ STRICT = "strict"
 
 @dataclass(frozen=True, slots=True)
 class RightAnswers:
-    """The right answers to one wording."""
-
     base: DaySet
     """By the file's own rules, where it states any."""
     others: Mapping[str, DaySet]

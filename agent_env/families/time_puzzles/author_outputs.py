@@ -103,7 +103,6 @@ def _rows(path: Path) -> list[Mapping[str, Any]]:
 
 
 def _sample(row: Mapping[str, Any], index: int, used_ids: set[str]) -> TimePuzzle:
-    """The puzzle as far as the row tells it."""
     for key in ("identifier", "solutions"):
         if key not in row:
             raise FieldError(key, "is missing")

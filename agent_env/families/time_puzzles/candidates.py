@@ -56,8 +56,6 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FactKind:
-    """One kind of fact."""
-
     name: str
     category: str
     level: ft.Level
@@ -108,7 +106,6 @@ class Candidates:
         """The kinds of calendars beyond the Chinese one."""
 
     def event(self, relation: str, rng: Random) -> Entry | None:
-        """A fact with this relation to a randomly drawn event."""
         events = self._events[relation]
         return rng.choice(rng.choice(events)) if events else None
 
@@ -191,7 +188,6 @@ class Candidates:
     def _keyed(
         self, name: str, key: Callable[[date], Hashable], make: Callable[..., list[ft.Fact]]
     ) -> FactKind:
-        """A kind whose facts on a day depend on a key of the day."""
         cache: dict[Hashable, list[Entry]] = {}
 
         def entries(day: date, rng: Random) -> list[Entry]:
@@ -256,7 +252,6 @@ def relation_of(fact: ft.KbEvent) -> str:
 
 
 def season_of(month: int) -> ft.Season:
-    """The season that a month belongs to."""
     (name,) = [name for name, months in ft.SEASONS.items() if month in months]
     return ft.Season.model_validate({"season": name})
 
@@ -276,7 +271,6 @@ def _on(weekday: int) -> ft.Fact:
 
 
 def _sets_with(weekday: int) -> list[ft.Fact]:
-    """All sets of two to four weekdays with this one."""
     sets = (s for size in (2, 3, 4) for s in combinations(range(7), size) if weekday in s)
     return [ft.MultiWeekday.model_validate({"value": [ft.WEEKDAYS[w] for w in s]}) for s in sets]
 

@@ -89,7 +89,6 @@ class DaySets:
         return self.days.everything & ~self.days.span(first, last)
 
     def years(self, first: int, last: int) -> DaySet:
-        """The days of these years and all between them."""
         return self.days.span(date(first, 1, 1), date(last, 12, 31))
 
     def nth_weekdays(self, fact: ft.WeekdayInMonth | ft.WeekdayInYear) -> DaySet:
@@ -103,7 +102,6 @@ class DaySets:
         return self.on(fact.weekday) & count(numbers)
 
     def on(self, *weekdays: str) -> DaySet:
-        """The days that are one of these weekdays."""
         return self.patterns.weekdays(map(ft.WEEKDAYS.index, weekdays))
 
     def alive(self, life: LifeRow) -> DaySet:
@@ -204,7 +202,6 @@ class Readings:
         self._cache: dict[ft.Fact, tuple[tuple[str, DaySet], ...]] = {}
 
     def others(self, fact: ft.Fact) -> tuple[tuple[str, DaySet], ...]:
-        """Name and day set of each alternative reading."""
         readings = self._cache.get(fact)
         if readings is None:
             readings = self._cache[fact] = tuple(self._others(fact))

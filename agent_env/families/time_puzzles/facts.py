@@ -138,7 +138,6 @@ class DayOfMonthRange(Record):
 
     @property
     def numbers(self) -> range:
-        """The days of the month that it allows."""
         return range(1, self.value) if self.operator == "<" else range(self.value + 1, 32)
 
 
@@ -252,7 +251,6 @@ CATEGORIES = dict.fromkeys(
 
 
 def level_of(fact: Fact) -> Level:
-    """The granularity of the fact."""
     if isinstance(fact, Relative):
         return _UNIT_LEVELS[fact.unit]
     return fact.level if isinstance(fact, KbEvent) else LEVELS[fact.type]

@@ -223,7 +223,6 @@ def world_of(options: PuzzleOptions) -> FactTables:
 
 
 def _obscure(tables: FactTables, least: float) -> FactTables:
-    """The tables with the events of at least this obscurity."""
     events = tuple(row for row in tables.events if (row.obscurity or 0) >= least)
     if not events:
         raise ConfigError(
@@ -301,7 +300,6 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
 
 
 def _absent_calendars(puzzles: Sequence[TimePuzzle], options: PuzzleOptions) -> Iterator[str]:
-    """The calendars that the user names and no puzzle has."""
     kinds = {category_of(fact) for puzzle in puzzles for fact in puzzle.facts}
     if "calendars" not in options.model_fields_set:
         return

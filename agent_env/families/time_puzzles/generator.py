@@ -126,7 +126,6 @@ def draw_outline(
 def _featuring(
     feature: str, column: int, usual: Mapping[tuple[Relation, str], float]
 ) -> dict[Outline, float]:
-    """The outlines with the feature, with their weights."""
     if feature in FEATURE_LEADS:
         relations: tuple[Relation, ...] = (
             ("years", "day") if feature == "church_day" else ("years",)

@@ -161,8 +161,6 @@ def _score(
 
 @dataclass(frozen=True, slots=True)
 class RunReadingScore:
-    """A condition's score under one reading."""
-
     run: str
     condition: str
     score: ReadingScore

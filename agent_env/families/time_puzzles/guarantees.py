@@ -245,7 +245,6 @@ class Guarantees:
 
 
 def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:
-    """One proof for each fact with a lookup, in the order of the facts."""
     proofs = (_proof(number, fact, sets) for number, fact in enumerate(facts))
     return tuple(proof for proof in proofs if proof is not None)
 

@@ -71,7 +71,6 @@ def guess_rates(
 
 
 def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
-    """The guessers' rates over cases."""
     ignoring_hits = draw_hits = none_hits = 0
     chance = 0.0
     for case in cases:

@@ -132,7 +132,6 @@ class PuzzleFaults:
     def _other_reading(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
     ) -> tuple[int, str] | None:
-        """The fact and reading that result in the answer."""
         try:
             solved = solve_facts(puzzle.facts, PUZZLE_DAYS.everything, self._sets)
             answer_days = _set(answer)

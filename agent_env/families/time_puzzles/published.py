@@ -97,7 +97,6 @@ def puzzle_bytes(puzzles: Sequence[TimePuzzle]) -> bytes:
 
 
 def identifier_of(puzzle: TimePuzzle) -> str | int:
-    """The puzzle's identifier in its file."""
     return puzzle.identifier if isinstance(puzzle, PublishedPuzzle) else puzzle.id
 
 

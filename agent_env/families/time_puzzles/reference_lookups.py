@@ -44,8 +44,6 @@ class Lookup:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPrompt:
-    """The parsed constraints of a prompt."""
-
     first: str
     last: str
     clauses: tuple[Clause, ...]

@@ -85,7 +85,6 @@ class TimePuzzle(Sample):
     """SHA-256 of facts, constraints and gold, first 16 digits."""
 
     def worded(self, wording: Wording) -> Self:
-        """The puzzle with the gold of this wording."""
         if wording in ("implicit", "facts") or self.explicit_gold is None:
             return self
         return self.model_copy(update={"gold": self.explicit_gold})
@@ -109,5 +108,4 @@ def time_puzzle(sample: Sample) -> TimePuzzle:
 
 
 def time_puzzles(samples: Iterable[Sample]) -> list[TimePuzzle]:
-    """Those of the samples that are puzzles."""
     return [sample for sample in samples if isinstance(sample, TimePuzzle)]

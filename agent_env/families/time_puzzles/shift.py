@@ -214,7 +214,6 @@ def _fact(event: KbEvent, moved: EventRow) -> KbEvent:
 
 
 def with_event(tables: FactTables, row: EventRow) -> FactTables:
-    """The tables with the event of this name as in the row."""
     events = tuple(row if each.event == row.event else each for each in tables.events)
     return replace(tables, events=events)
 

@@ -43,7 +43,6 @@ def rests_of(sets: Sequence[DaySet], everything: DaySet) -> list[DaySet]:
 
 
 def years_in(days: DaySet, all_days: DayRange) -> Iterator[int]:
-    """The years with a day in the set, in order."""
     flags = f"{days:b}"[::-1]
     for year, first, last in _year_bounds(all_days):
         if flags.find("1", first, last) != -1:
@@ -76,7 +75,6 @@ def solve_facts(facts: Sequence[Fact], window: DaySet, sets: DaySets) -> SolvedP
 
 
 def solve_sets(facts: Sequence[Fact], days: Sequence[DaySet], window: DaySet) -> SolvedPuzzle:
-    """The same with the days of each fact given."""
     rests = tuple(rests_of(days, window))
     return SolvedPuzzle(tuple(facts), tuple(days), window, rests, solve(days, window))
 

@@ -28,8 +28,6 @@ Ends = Literal["included", "excluded", "unstated"]
 
 @dataclass(frozen=True, slots=True)
 class YearSet:
-    """The year is one of these."""
-
     years: tuple[int, ...]
 
 
@@ -45,7 +43,6 @@ class YearRule:
     exceptions: tuple[int, ...] = ()
 
     def holds(self, year: int) -> bool:
-        """Whether a year satisfies the rule."""
         return (
             year % self.modulus == self.remainder
             and (self.first is None or year >= self.first)

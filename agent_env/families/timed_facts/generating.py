@@ -47,8 +47,6 @@ KIND_OF: dict[tables.Relation, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All facts of one kind about one topic."""
-
     topic: str
     kind: str
     facts: tuple[Fact, ...]
@@ -198,7 +196,6 @@ def _open(spec: SetSpec, sizes: dict[str, int], counts: Counter[str]) -> list[tu
 
 
 def cell_of(level: Level, answers: Sequence[str]) -> str:
-    """Level and number of answers."""
     count = len(answers)
     return f"{level}-{'none' if count == 0 else 'single' if count == 1 else 'multi'}"
 

@@ -169,7 +169,6 @@ def _in_form(prompt: str, answer: str, reasoning: str, extraction: str, asks_bot
 
 
 def _by_years(fact: Fact) -> Fact:
-    """The fact by the years of its ends."""
     start, end = (None if at is None else f"{at // 12:04}" for at in (fact.first, fact.last))
     return Fact(topic=fact.topic, kind=fact.kind, value=fact.value, start=start, end=end)
 

@@ -112,7 +112,6 @@ def make_task(
     ties: Ties = "all",
     shift: Callable[[Sample, Random, Callable[[str], str | None]], ShiftedWorld] | None = None,
 ) -> Task:
-    """The task in a setting, with one of the PROMPTS."""
     if prompt not in PROMPTS:
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
 

@@ -189,7 +189,6 @@ class EventSet:
         return local(self.now, open_zone(self.zone)).date()
 
     def of(self, kind: str, location: str, subject: str | None = None) -> tuple[Event, ...]:
-        """The events of this kind there, of one subject or of all."""
         events = self.by_place.get((kind, location), ())
         return events if subject is None else tuple(e for e in events if e.subject == subject)
 

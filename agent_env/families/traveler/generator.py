@@ -113,8 +113,6 @@ class Options(Record):
 
 @dataclass(frozen=True)
 class QuestionMaker:
-    """Draws questions about one event set."""
-
     event_set: EventSet
     vocabulary: Vocabulary
     curves: Curves
@@ -269,8 +267,6 @@ TRIES = 60
 
 @dataclass(slots=True)
 class QuestionStream:
-    """The questions of one size and category, one after another."""
-
     makers: Sequence[QuestionMaker]
     category: Category
     cells: Sequence[str]

@@ -52,7 +52,6 @@ class Periods:
         self._lists: dict[str, list[Period]] = {}
 
     def covering(self, kind: str, day: int) -> Period | None:
-        """The expression of this kind that covers the day of this ordinal."""
         return self._by_day(kind).get(day)
 
     def all(self, kind: str) -> list[Period]:

@@ -42,8 +42,6 @@ if fitting[{last}:]:
 
 @dataclass(frozen=True, slots=True)
 class EventQuestion:
-    """A question about events, from the prompt."""
-
     prompt: str
     text: str
     now: datetime
@@ -51,8 +49,6 @@ class EventQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ListedEvent:
-    """An event of a list."""
-
     time: datetime
     subject: str
     event: str
@@ -118,7 +114,6 @@ def _offset(outputs: Sequence[str]) -> int | None:
 
 
 def read_rows(text: str) -> list[ListedEvent]:
-    """The events of a list in any of its forms."""
     rows = []
     for line in text.splitlines():
         if (match := _ROW.fullmatch(line)) is not None:
@@ -154,7 +149,6 @@ def is_event(question: str, name: str) -> bool:
 
 
 def is_place(question: str, name: str) -> bool:
-    """Whether the question names the place."""
     return re.search(rf"\b{re.escape(name)}\b", question, re.I) is not None
 
 

@@ -57,8 +57,6 @@ def count_chances(chances: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerProbabilities:
-    """The probability of each answer to a question."""
-
     template: str
     by_subject: Mapping[str, float]
     """The probability that the subject did so at all."""
@@ -93,7 +91,6 @@ class AnswerProbabilities:
 
 
 def answer_probabilities(template: str, chances: Chances) -> AnswerProbabilities:
-    """The probabilities of the answers to a question with these chances."""
     by_subject = {name: at_least_one(row) for name, row in chances.items()}
     counts = count_chances(_all(chances)) if template == "how-often" else []
     return AnswerProbabilities(template, by_subject, counts)

@@ -63,7 +63,6 @@ def now_text(now: str, zone: str, configuration: Configuration) -> str:
 
 
 def events_text(table: MaterialTable, configuration: Configuration) -> str:
-    """The events of a table, one a line."""
     rows = (dict(zip(table.columns, map(str, row), strict=True)) for row in table.rows)
     if configuration.form == "language":
         return "\n".join(_sentence(row, configuration) for row in rows)

@@ -106,7 +106,6 @@ class ChatApi:
         return openai_error(refusal)
 
     def message(self, request: ModelRequest, answer: Answer) -> Json:
-        """The message of the reply."""
         refused = answer.finish == "refused"
         message: Json = {
             "role": "assistant",
@@ -127,7 +126,6 @@ class ChatApi:
             yield from pieces_of_call(index, call)
 
     def usage(self, tokens: Tokens) -> Json:
-        """The usage of a reply."""
         usage: Json = {
             "prompt_tokens": tokens.input,
             "completion_tokens": tokens.output,

@@ -20,8 +20,6 @@ EVENTS = "text/event-stream"
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One HTTP request."""
-
     method: str
     path: str
     """Without the query."""
@@ -60,8 +58,6 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """A request."""
-
     model: str
     turns: tuple[Message, ...]
     offers: tuple[ToolSpec, ...]
@@ -126,7 +122,6 @@ def texts_of(turns: Sequence[Message]) -> list[str]:
 
 
 def call_texts(calls: Sequence[ToolCall]) -> list[str]:
-    """What counts of calls."""
     return [call.name + call.arguments for call in calls]
 
 
@@ -142,7 +137,6 @@ def slices(text: str, length: int = 16, most: int = 500) -> list[str]:
 
 
 def as_json(value: Any) -> bytes:
-    """The value as JSON bytes."""
     return json.dumps(value).encode()
 
 

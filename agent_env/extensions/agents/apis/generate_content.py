@@ -94,7 +94,6 @@ class GeminiApi:
         return {"error": {"code": refusal.status, "message": str(refusal), "status": word}}
 
     def parts(self, request: ModelRequest, answer: Answer) -> list[Json]:
-        """The parts of the reply."""
         parts: list[Json] = []
         is_forced = bool(answer.calls) and request.choice != "auto"
         if answer.text and answer.finish != "refused" and not is_forced:
@@ -105,7 +104,6 @@ class GeminiApi:
         return parts
 
     def end(self, answer: Answer, parts: Sequence[Json]) -> Json:
-        """The part that ends a stream."""
         return {"text": ""}
 
 

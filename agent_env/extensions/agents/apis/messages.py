@@ -122,7 +122,6 @@ class MessagesApi:
             yield {"type": "tool_use", "id": each.id, "name": each.name, "input": inputs}
 
     def usage(self, tokens: Tokens) -> Json:
-        """The usage of a reply."""
         read = tokens.cached or 0
         return {
             "input_tokens": tokens.input - read,
@@ -158,7 +157,6 @@ class MessagesApi:
 
 
 def text(words: str) -> Json:
-    """A block of text."""
     return {"type": "text", "text": words}
 
 

@@ -131,7 +131,6 @@ class ResponsesApi:
 
 
 def call_item(call: ToolCall, id_: str) -> Json:
-    """The item of a call."""
     return {
         "type": "function_call",
         "id": id_,

@@ -174,7 +174,6 @@ class Office:
 
 
 def _tuesday(year: int, month: int) -> date:
-    """The first Tuesday of the month."""
     first = date(year, month, 1)
     return first + timedelta(days=(1 - first.weekday()) % 7)
 

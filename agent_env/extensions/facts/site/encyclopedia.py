@@ -168,7 +168,6 @@ def _list_link(row: EventRow) -> Link:
 
 
 def _sites(row: EventRow, is_printed: bool) -> Iterator[Link]:
-    """What other sites have on the event."""
     yield _list_link(row)
     if row.start is not None and row.end is not None:
         yield f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)
@@ -208,7 +207,6 @@ def keywords(hint: str, share: float, rng: Random) -> list[str]:
 def person_article(
     row: LifeRow, level: Difficulty, spells: Spells, links: Links, invented: bool
 ) -> Sheet:
-    """The article that proves a lifespan."""
     rng = chance("person", row.person)
     born, died = date_text(row.start, rng), date_text(row.end, rng)
     lead = f"{row.person} (born {born}, died {died}) was {a(row.description)}."
@@ -296,7 +294,6 @@ def presidency_article(person: str, terms: tuple[TermRow, ...], level: Difficult
 
 
 def list_url(kind: str) -> str:
-    """Address of the list of all articles of a kind."""
     return article_url(f"List of articles: {kind}")
 
 
@@ -318,7 +315,6 @@ LATEST = date(2025, 12, 1)
 
 
 def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
-    """What of its kind the event has at this level."""
     rng = chance("distractor", row.event)
     draw = rng.random()
     if draw < level.copies and row.start is not None and row.end is not None:

@@ -23,8 +23,6 @@ Link = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Paragraphs, then rows, then links."""
-
     url: str
     title: str
     paragraphs: tuple[str, ...]

@@ -45,7 +45,6 @@ def presidency_title(person: str) -> str:
 
 
 def article_url(title: str) -> str:
-    """The address of the article with this title."""
     return ENCYCLOPEDIA + quote(title.replace(" ", "_"), safe="")
 
 
@@ -115,8 +114,6 @@ ColumnValues = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """The rows of a table that have these values."""
-
     table: str
     values: ColumnValues
     rows: tuple[int, ...]
@@ -141,8 +138,6 @@ def time_places(table: MaterialTable) -> tuple[int, int]:
 
 
 class TablePages:
-    """The pages of one table."""
-
     def __init__(self, table: MaterialTable) -> None:
         self.table = table
         self.columns = tuple(c for c in table.columns if c.lower() not in TIME)

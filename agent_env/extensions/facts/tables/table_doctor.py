@@ -44,8 +44,6 @@ FOREVER = date.max.toordinal()
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A row with a problem."""
-
     problem: str
     line: int
     text: str
@@ -113,7 +111,6 @@ Changes = Iterator[tuple[SheetRow, SheetRow | None]]
 def repaired(
     sheet: Sheet, policies: Mapping[str, str], question: TableUse
 ) -> tuple[Sheet, list[Repair]]:
-    """The sheet after all policies, with a log."""
     _check_columns(sheet, question)
     log: list[Repair] = []
     for problem, policy in ((p, policies.get(p, "keep")) for p in PROBLEMS):

@@ -294,7 +294,6 @@ def _duckdb(file: Path, table: str | None) -> TableFile:
 def _of_database(
     file: Path, table: str | None, names_query: str, execute: Callable[[str], Any]
 ) -> TableFile:
-    """The named table of a database, or its only one."""
     names = sorted(str(name) for (name,) in execute(names_query).fetchall())
     notes: tuple[str, ...] = ()
     if table is None:

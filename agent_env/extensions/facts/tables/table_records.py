@@ -62,7 +62,6 @@ class SheetRow:
 
     @property
     def text(self) -> str:
-        """The row for a person."""
         return f"{', '.join(self.values)} ({self.start or '?'} to {self.end or 'now'})"
 
 

@@ -51,7 +51,6 @@ class TemporalTable:
         return tuple(at[name] for name in names)
 
     def written(self, day: date) -> str:
-        """The day as the table's granularity writes it."""
         return day.isoformat()[: LENGTHS[self.granularity]]
 
     def material(self) -> MaterialTable:
@@ -158,7 +157,6 @@ def as_of(table: TemporalTable, now: date) -> TemporalTable:
 
 
 def snapshot(table: TemporalTable, day: date) -> tuple[TemporalRow, ...]:
-    """The rows that held on that day."""
     return tuple(r for r in table.rows if r.start <= day and (r.end is None or r.end > day))
 
 

@@ -50,8 +50,6 @@ class EventTableOptions(TableOptions):
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What came of an import."""
-
     out: Path
     events: int
     lasting: int

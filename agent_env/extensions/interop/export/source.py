@@ -31,7 +31,6 @@ class EpisodeRecord:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All of its own."""
         return self.recording.events
 
 

@@ -58,8 +58,6 @@ STOPS: dict[str, StopReason] = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedRun:
-    """A run folder that was made of a log."""
-
     path: Path
     log: ForeignLog
     episodes: int

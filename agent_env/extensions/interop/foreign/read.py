@@ -28,7 +28,6 @@ LOG, EPISODE = TypeAdapter(ForeignLog), TypeAdapter(ForeignEpisode)
 
 
 def log_parts(logs: Sequence[ForeignLog]) -> Iterator[dict[str, Any]]:
-    """The parts of the logs, as JSON."""
     for log in logs:
         bare = replace(log, episodes=(), stream=None)
         yield {"log": LOG.dump_python(bare, mode="json"), "is_stream": log.stream is not None}
@@ -37,7 +36,6 @@ def log_parts(logs: Sequence[ForeignLog]) -> Iterator[dict[str, Any]]:
 
 
 def joined(file: Path, parts: Iterable[dict[str, Any]]) -> list[ForeignLog]:
-    """The logs of a file or folder, of their parts."""
     logs: list[tuple[ForeignLog, list[ForeignEpisode]]] = []
     for part in parts:
         if "log" in part:

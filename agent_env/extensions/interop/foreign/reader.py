@@ -69,7 +69,6 @@ def study_of_logs(
     strict: bool,
     note: Callable[[str], None],
 ) -> tuple[Study, dict[str, Manifest]]:
-    """The logs as a study, and by name what is known of each."""
     return log.foreign_study(read.read_logs(paths, columns), cluster, strict, note)
 
 

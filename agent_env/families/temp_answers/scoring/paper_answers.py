@@ -306,8 +306,6 @@ SHARE = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Clustering:
-    """Clusters of labels."""
-
     centroids: tuple[float, ...]
     labels: tuple[int, ...]
     """Each label's cluster; for a noise point that of the nearest centroid."""

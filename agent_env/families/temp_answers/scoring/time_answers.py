@@ -112,7 +112,6 @@ def _loose(text: str, at: int) -> dict[str, Any] | None:
 
 
 def _value(text: str, at: int, depth: int = 0) -> tuple[Any, int] | None:
-    """A value and its end."""
     at = _skip(text, at)
     if at >= len(text) or depth > _DEEPEST:
         return None
@@ -268,7 +267,6 @@ def _read_object_text(text: str, raw: str, spec: AnswerSpec) -> TimeAnswer:
 
 
 def _by_keys(content: Mapping[str, Any], spec: AnswerSpec) -> TimeAnswer:
-    """By the names of the keys, in any order."""
     values = {str(k).strip(): v for k, v in content.items() if str(k).lower() != "explanation"}
     if not values:
         return unparsable("the object has no answer")

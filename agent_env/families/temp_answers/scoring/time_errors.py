@@ -59,7 +59,6 @@ class TimeError:
 
 
 def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | None) -> TimeError:
-    """All measures of one answer."""
     amount = answer.amount
     ratio = spec.kind not in NO_RATIO
     ends = answer.interval
