@@ -11,7 +11,6 @@ from agent_env.cli.run import AsJson, print_table, say
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
-    from agent_env.records.model_server import ServerProbe
     from agent_env.runs.probe import ProbeOptions
 
 
@@ -39,7 +38,15 @@ def check(
     if as_json:
         print(text)
     else:
-        _print(record)
+        from agent_env.analysis.result_tables import Column, ResultTable
+
+        title = f"{record.server or 'unknown server'} {record.version or ''} · {record.model}"
+        context = record.context_tokens
+        rows = [(f.name, seen_word(f.is_seen), f.detail) for f in record.features]
+        rows.append(("context", "unknown" if context is None else f"{context}", "tokens"))
+        columns = (Column("feature"), Column("seen"), Column("what"))
+        notes = (f"{record.calls} calls; unknown: the model's replies did not show it.",)
+        print_table(ResultTable("probe", " ".join(title.split()), columns, tuple(rows), notes))
         for remark in remarks(preflight):
             print(f"  {remark}")
     if out is not None:
@@ -48,18 +55,6 @@ def check(
         except OSError as exc:
             raise ConfigError(f"cannot write --out {out}: {exc.strerror}") from exc
         say(f"wrote {out}")
-
-
-def _print(record: ServerProbe) -> None:
-    from agent_env.analysis.result_tables import Column, ResultTable
-
-    title = f"{record.server or 'unknown server'} {record.version or ''} · {record.model}"
-    context = record.context_tokens
-    rows = [(f.name, seen_word(f.is_seen), f.detail) for f in record.features]
-    rows.append(("context", "unknown" if context is None else f"{context}", "tokens"))
-    columns = (Column("feature"), Column("seen"), Column("what"))
-    notes = (f"{record.calls} calls; unknown: the model's replies did not show it.",)
-    print_table(ResultTable("probe", " ".join(title.split()), columns, tuple(rows), notes))
 
 
 def seen_word(is_seen: bool | None) -> str:

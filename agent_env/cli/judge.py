@@ -14,7 +14,7 @@ from agent_env.cli.run import AsJson, for_each_run, print_table, say
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
-    from agent_env.runs.judge import JudgeOptions, JudgeResult
+    from agent_env.runs.judge import JudgeOptions
 
 MAX_SHOWN = 300
 """Letters of a reply or an error."""
@@ -60,7 +60,14 @@ def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
         rows = [row.as_json() for row in judges]
         print(json.dumps({**fields, "says": dict(result.says), "judges": rows}))
     else:
-        _print(result)
+        new = (
+            ", ".join(f"{number} {says}" for says, number in sorted(result.says.items())) or "none"
+        )
+        print(f"{result.chosen} answers by '{result.metric}'; new verdicts: {new}")
+        if result.kept:
+            print(f"{result.kept} were judged before on the same prompt; --again asks again")
+        if result.without_text:
+            print(f"{result.without_text} hold no text, so there is nothing to judge")
         if judges:
             from agent_env.analysis.judges import judge_table
 
@@ -75,12 +82,3 @@ def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
 
 def _beginning(text: str) -> str:
     return shorten(text, MAX_SHOWN, placeholder=" …") or "(nothing)"
-
-
-def _print(result: JudgeResult) -> None:
-    new = ", ".join(f"{number} {says}" for says, number in sorted(result.says.items())) or "none"
-    print(f"{result.chosen} answers by '{result.metric}'; new verdicts: {new}")
-    if result.kept:
-        print(f"{result.kept} were judged before on the same prompt; --again asks again")
-    if result.without_text:
-        print(f"{result.without_text} hold no text, so there is nothing to judge")

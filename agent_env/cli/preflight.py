@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.records.forecast import Forecast, PlanForecast
-    from agent_env.records.manifest import Manifest, Preflight
+    from agent_env.records.manifest import Manifest
     from agent_env.runs.options import RunOptions
     from agent_env.runs.plan import Plan
 
@@ -59,7 +59,32 @@ def _print_check(manifest: Manifest) -> None:
         say(f"{manifest.model} is a script: there is no server to try")
         return
     (preflight,) = manifest.preflights
-    _print(manifest, preflight)
+    from agent_env.analysis.result_tables import Column, ResultTable
+
+    facts: dict[str, object] = {
+        "model asked for": preflight.model,
+        "model that answers": preflight.served_model,
+        "models listed": ", ".join(preflight.listed_models) if preflight.listed_models else None,
+        "context, tokens": preflight.context_tokens,
+        "template, SHA-256": preflight.template_digest and preflight.template_digest[:16],
+        "template knows tools": _word(preflight.supports_tools),
+        "usage told": _word(preflight.tells_usage),
+        "reply ends by itself": _word(preflight.stops),
+        "calls made": len(preflight.probes),
+    }
+    for name, value in facts.items():
+        print(f"  {name}: {'unknown' if value is None else value}")
+    heads = ("condition", "first step", "added tokens in", "tools reach the model",
+             "required obeyed", "calls parsed")  # fmt: skip
+    first_steps = {condition.name: condition.first_step for condition in manifest.conditions}
+    rows = tuple(
+        (check.condition, first_steps[check.condition],
+         None if check.added_input_tokens is None else f"{check.added_input_tokens:+d}",
+         *map(_word, (check.is_reached, check.required_obeyed, check.calls_parsed)))
+        for check in preflight.conditions
+    )  # fmt: skip
+    if rows:
+        print_table(ResultTable("preflight", "Conditions", tuple(map(Column, heads)), rows))
     for remark in remarks(preflight, manifest.is_in_text):
         print(f"  {remark}")
 
@@ -153,35 +178,6 @@ def _amounts_table(run: Forecast) -> ResultTable:
     title = f"What it will use · {run.task} · {short_name(run.model)}"
     is_guess = any(each.basis.startswith("guess") for each in run.conditions)
     return ResultTable("forecast", title, columns, tuple(rows), (GUESS,) if is_guess else ())
-
-
-def _print(manifest: Manifest, preflight: Preflight) -> None:
-    from agent_env.analysis.result_tables import Column, ResultTable
-
-    facts: dict[str, object] = {
-        "model asked for": preflight.model,
-        "model that answers": preflight.served_model,
-        "models listed": ", ".join(preflight.listed_models) if preflight.listed_models else None,
-        "context, tokens": preflight.context_tokens,
-        "template, SHA-256": preflight.template_digest and preflight.template_digest[:16],
-        "template knows tools": _word(preflight.supports_tools),
-        "usage told": _word(preflight.tells_usage),
-        "reply ends by itself": _word(preflight.stops),
-        "calls made": len(preflight.probes),
-    }
-    for name, value in facts.items():
-        print(f"  {name}: {'unknown' if value is None else value}")
-    heads = ("condition", "first step", "added tokens in", "tools reach the model",
-             "required obeyed", "calls parsed")  # fmt: skip
-    first_steps = {condition.name: condition.first_step for condition in manifest.conditions}
-    rows = tuple(
-        (check.condition, first_steps[check.condition],
-         None if check.added_input_tokens is None else f"{check.added_input_tokens:+d}",
-         *map(_word, (check.is_reached, check.required_obeyed, check.calls_parsed)))
-        for check in preflight.conditions
-    )  # fmt: skip
-    if rows:
-        print_table(ResultTable("preflight", "Conditions", tuple(map(Column, heads)), rows))
 
 
 def _word(value: bool | None) -> str | None:

@@ -5,6 +5,11 @@ the first byte nobody can say beforehand: a long prompt, or a queue, takes a slo
 until it has answered, all of `reply_s`; from then on four times its slowest first byte, more for a
 longer prompt. A reply in one piece is bounded below `reply_s` only where its length is bounded:
 twice what that many tokens take at the slowest pace seen.
+
+A loop at its end is one unit over and over, letter by letter: at least TIMES times, and over RUN
+characters where the unit says something (WORDS different words), over BARE_RUN where it does not:
+rulers, zeros, digits, names of days. What counts up is none, for it differs. Not covered: loops
+whose rounds differ by a number.
 """
 
 from __future__ import annotations

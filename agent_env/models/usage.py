@@ -1,4 +1,10 @@
-"""What a reply cost: its tokens and its service tier, by the names of every API."""
+"""What a reply cost: its tokens and its service tier, by the names of every API; the price table.
+
+No price comes with the package. Guarantees: a price that is not in the user's table is unknown,
+never 0, and so is a cost for which a price or a count is missing; a service tier without prices of
+its own is unknown, too. Not covered: fees per call, discounts by time of day, prices that depend
+on the length of the context.
+"""
 
 from __future__ import annotations
 

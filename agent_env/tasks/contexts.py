@@ -1,6 +1,10 @@
 """Contexts: for each sample the text of the pages that another run found.
 
 A file has JSON lines: a ContextHeader, then a SampleContext for each sample of the source run.
+
+Guaranteed: the text has at most `budget` tokens by the given count; every cut is visible; the mark
+on the lines between pages is in no page, so that no page can end itself or begin another.
+Not covered: whether a model obeys instructions in a page.
 """
 
 from __future__ import annotations

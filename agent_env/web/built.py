@@ -1,4 +1,8 @@
-"""A web that was built into a store, and its full-text search; nothing leaves the machine."""
+"""A web that was built into a store, and its full-text search; nothing leaves the machine.
+
+Where SQLite's becomes slow there is tantivy (the extra `search`): its index lies in a folder beside
+the store, is made again from the texts that the store holds, and is put in its place when whole.
+"""
 
 from __future__ import annotations
 

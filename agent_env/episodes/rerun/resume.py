@@ -188,7 +188,14 @@ class TraceOpener:
             if not exc.mendable:
                 self.note(f"left alone: {exc}")
                 return None
-            return self._mend(key, exc)
+            path = self.folder.trace(key)
+            aside = self.folder.set_aside(key, "broken")
+            if not exc.sound.events:
+                self.note(f"set aside, the episode is run anew: {exc}")
+                return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
+            self.note(f"goes on from the {len(exc.sound.events)} events above: {exc}")
+            replace_file(path, aside.read_bytes()[: exc.sound.size])
+            return self._reopen(key)
 
     def _reopen(self, key: EpisodeKey) -> tuple[TraceWriter, Recording | None]:
         path = self.folder.trace(key)
@@ -203,17 +210,6 @@ class TraceOpener:
             self.note(f"set aside, the episode is run anew: {problem}")
         self.folder.set_aside(key, "broken")
         return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
-
-    def _mend(self, key: EpisodeKey, problem: TraceError) -> tuple[TraceWriter, Recording | None]:
-        """Sets the broken trace aside; continues from the events above the defect."""
-        path = self.folder.trace(key)
-        aside = self.folder.set_aside(key, "broken")
-        if not problem.sound.events:
-            self.note(f"set aside, the episode is run anew: {problem}")
-            return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
-        self.note(f"goes on from the {len(problem.sound.events)} events above: {problem}")
-        replace_file(path, aside.read_bytes()[: problem.sound.size])
-        return self._reopen(key)
 
 
 async def resume_episode(

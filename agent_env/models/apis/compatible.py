@@ -86,7 +86,15 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if choices[0].get("error"):
         return Fault(choices[0]["error"], answer=body)
     message = record(choices[0], "message")
-    sent_calls = _calls(message, exchange.messages)
+    taken = ids_in(exchange.messages)
+    sent_calls: list[tuple[ToolCall, Json]] = []
+    for wanted in records(message, "tool_calls"):
+        function = record(wanted, "function")
+        id_ = unique_id(text(wanted, "id"), taken, len(exchange.messages))
+        taken.add(id_)
+        arguments = written(function.get("arguments"))
+        call = ToolCall(id=id_, name=text(function, "name"), arguments=arguments)
+        sent_calls.append((call, wanted))
     calls, reasoning = tuple(call for call, _ in sent_calls), reasoning_in(message)
     reply_message = Message(
         role="assistant",
@@ -117,9 +125,20 @@ def _whole(chunks: Sequence[Json]) -> Json | Fault:
     joined = merged([*extras, {}])
     message: Json = joined if isinstance(joined, dict) else {}
     message["content"] = _joined_content([delta.get("content") for delta in deltas])
-    message["tool_calls"] = _joined(
-        [piece for delta in deltas for piece in records(delta, "tool_calls")]
-    )
+    pieces = [piece for delta in deltas for piece in records(delta, "tool_calls")]
+    calls: list[_Call] = []
+    latest: dict[str, _Call] = {}
+    for piece in pieces:
+        index, id_ = str(piece.get("index")), text(piece, "id")
+        call = latest.get(index)
+        if call is None or (id_ and call.id and id_ != call.id):  # Gemini leaves the index out
+            call = latest[index] = _Call()
+            calls.append(call)
+        call.id = call.id or id_
+        call.name = call.name or text(record(piece, "function"), "name")
+        call.arguments.append(written(record(piece, "function").get("arguments")))
+        call.pieces.append(piece)
+    message["tool_calls"] = [_whole_call(call) for call in calls]
     reasons = [text(choice, "finish_reason") for choice in choices]
     usages = [record(chunk, "usage") for chunk in chunks if record(chunk, "usage")]
     reason = next(filter(None, reversed(reasons)), "")
@@ -154,22 +173,6 @@ class _Call:
     pieces: list[Json] = field(default_factory=list)
 
 
-def _joined(pieces: list[Json]) -> list[JsonValue]:
-    calls: list[_Call] = []
-    latest: dict[str, _Call] = {}
-    for piece in pieces:
-        index, id_ = str(piece.get("index")), text(piece, "id")
-        call = latest.get(index)
-        if call is None or (id_ and call.id and id_ != call.id):  # Gemini leaves the index out
-            call = latest[index] = _Call()
-            calls.append(call)
-        call.id = call.id or id_
-        call.name = call.name or text(record(piece, "function"), "name")
-        call.arguments.append(written(record(piece, "function").get("arguments")))
-        call.pieces.append(piece)
-    return [_whole_call(call) for call in calls]
-
-
 def _whole_call(call: _Call) -> JsonValue:
     functions = [record(piece, "function") for piece in call.pieces]
     ours: Json = {"name": call.name, "arguments": "".join(call.arguments)}
@@ -192,20 +195,6 @@ def _take_excess_out(answer: Json) -> Json:
         return {}
     choices[0]["message"], left_out = without_excess(record(choices[0], "message"))
     return dict(left_out)
-
-
-def _calls(message: Json, heard: Sequence[Message]) -> list[tuple[ToolCall, Json]]:
-    """Each call as we have it and as it was sent."""
-    taken = ids_in(heard)
-    calls: list[tuple[ToolCall, Json]] = []
-    for wanted in records(message, "tool_calls"):
-        function = record(wanted, "function")
-        id_ = unique_id(text(wanted, "id"), taken, len(heard))
-        taken.add(id_)
-        arguments = written(function.get("arguments"))
-        call = ToolCall(id=id_, name=text(function, "name"), arguments=arguments)
-        calls.append((call, wanted))
-    return calls
 
 
 def _finish_reason(choice: Json, message: Json, calls: tuple[ToolCall, ...]) -> FinishReason | None:

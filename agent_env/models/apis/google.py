@@ -172,14 +172,6 @@ def _whole(events: Sequence[Json]) -> Json | Fault:
         for each in records(event, "candidates")[:1]:
             pieces += records(record(each, "content"), "parts")
             candidate |= each
-    content: Json = {"role": "model", "parts": list(_joined(pieces))}
-    body["candidates"] = [candidate | {"content": content}] if candidate else []
-    is_blocked = bool(record(body, "promptFeedback").get("blockReason"))
-    return body if is_blocked or candidate.get("finishReason") else Fault(answer=body)
-
-
-def _joined(pieces: Iterable[Json]) -> list[Json]:
-    """The parts of a stream: pieces of one text joined, unless one of them has more than text."""
     joined: list[Json] = []
     for piece in pieces:
         if joined and _is_plain(piece) and _is_plain(joined[-1]):
@@ -188,7 +180,10 @@ def _joined(pieces: Iterable[Json]) -> list[Json]:
                 joined[-1] = last | {"text": text(last, "text") + text(piece, "text")}
                 continue
         joined.append(piece)
-    return joined
+    content: Json = {"role": "model", "parts": list(joined)}
+    body["candidates"] = [candidate | {"content": content}] if candidate else []
+    is_blocked = bool(record(body, "promptFeedback").get("blockReason"))
+    return body if is_blocked or candidate.get("finishReason") else Fault(answer=body)
 
 
 def _is_plain(part: Json) -> bool:
