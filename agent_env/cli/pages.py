@@ -60,7 +60,7 @@ def _as_json(fetch: Fetch) -> dict[str, object]:
 
 
 def _line(fetch: Fetch, as_of: str | None) -> str:
-    from agent_env.web.page_versions import days_before
+    from agent_env.web.as_of import days_before
 
     digest = fetch.digest[:12] if fetch.digest else "-" * 12
     address = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"

@@ -171,7 +171,21 @@ class RunFolder:
         if self._manifest is None or state != self._read_from:
             if self._manifest is not None:
                 self.forget()
-            self._manifest, self._read_from = self._read_manifest(), state
+            file = self.path / "run.json"
+            try:
+                self._manifest = Manifest.model_validate_json(read_file(self.path, file))
+            except (FileNotFoundError, NotADirectoryError):
+                below = min(self.path.glob("*/run.json"), default=None)
+                advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
+                raise ConfigError(f"{self.path} is no run: it has no run.json{advice}") from None
+            except UnsafeFile as exc:
+                raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
+            except OSError as exc:
+                raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+            except ValidationError as exc:
+                reason = f"not a run's manifest: {first_problem(exc.errors())}"
+                raise DatasetError(file, None, reason) from exc
+            self._read_from = state
         return self._manifest
 
     @property
@@ -186,22 +200,6 @@ class RunFolder:
     def forget(self) -> None:
         """Drops what was read: run.json is another file now."""
         self._samples, self._materials = {}, None
-
-    def _read_manifest(self) -> Manifest:
-        file = self.path / "run.json"
-        try:
-            return Manifest.model_validate_json(read_file(self.path, file))
-        except (FileNotFoundError, NotADirectoryError):
-            below = min(self.path.glob("*/run.json"), default=None)
-            advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
-            raise ConfigError(f"{self.path} is no run: it has no run.json{advice}") from None
-        except UnsafeFile as exc:
-            raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
-        except OSError as exc:
-            raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-        except ValidationError as exc:
-            reason = f"not a run's manifest: {first_problem(exc.errors())}"
-            raise DatasetError(file, None, reason) from exc
 
     def check_pages(self, digest: str, index: str | None = None) -> None:
         """ConfigError if the run began with other pages or another index; notes both the first

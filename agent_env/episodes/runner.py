@@ -16,8 +16,7 @@ from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
 from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.disturbances import ToolFaults
-from agent_env.episodes.rerun.resume import TraceOpener, resume_episode
-from agent_env.episodes.rerun.tape import with_recorded_start
+from agent_env.episodes.rerun.resume import TraceOpener, resume_episode, with_recorded_start
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder, pending
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp

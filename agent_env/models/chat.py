@@ -155,6 +155,21 @@ def ids_in(messages: Iterable[Message]) -> set[str]:
     return {call.id for message in messages for call in message.tool_calls}
 
 
+def with_unique_ids(
+    items: Iterable[Json], kind: str, name: str, messages: Sequence[Message]
+) -> list[Json]:
+    """The items of a reply; each call among them, by its type and the name of its id, has an id
+    that none of the messages has."""
+    taken = ids_in(messages)
+    result: list[Json] = []
+    for item in items:
+        if item.get("type") == kind:
+            item = item | {name: unique_id(text(item, name), taken, len(messages))}
+            taken.add(text(item, name))
+        result.append(item)
+    return result
+
+
 ROLES = {
     "system": "system", "developer": "system", "user": "user", "assistant": "assistant",
     "tool": "tool",

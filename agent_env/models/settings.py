@@ -235,6 +235,6 @@ class ModelSettings:
             )  # fmt: skip
         if self.repair_calls is None:
             return model
-        from agent_env.models.repairs import RepairedCalls
+        from agent_env.models.text_protocol import RepairedCalls
 
         return RepairedCalls(model, self.repair_calls, self.tool_protocol)

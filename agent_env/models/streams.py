@@ -270,16 +270,12 @@ def loop_at_end(text: str) -> Loop | None:
         if max(TIMES * period, RUN) > len(tail):
             return None
         if run <= len(tail) and tail[-run:-period] == tail[period - run :]:
-            return Loop(unit, _rounds(tail, period))
+            times = 1
+            while tail[-(times + 1) * period : -times * period] == unit:
+                times += 1
+            return Loop(unit, times)
         end = at + _ANCHOR - 1
     return None
-
-
-def _rounds(tail: str, period: int) -> int:
-    unit, times = tail[-period:], 1
-    while tail[-(times + 1) * period : -times * period] == unit:
-        times += 1
-    return times
 
 
 @dataclass(slots=True)

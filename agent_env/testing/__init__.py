@@ -13,13 +13,13 @@ from agent_env.testing.fakes import FakeSandbox as FakeSandbox
 from agent_env.testing.fakes import FakeSearch as FakeSearch
 from agent_env.testing.fakes import FakeTool as FakeTool
 from agent_env.testing.fakes import MemoryPages as MemoryPages
+from agent_env.testing.fakes import Nonconformance as Nonconformance
 from agent_env.testing.fakes import ScriptedModel as ScriptedModel
 from agent_env.testing.fakes import answer as answer
 from agent_env.testing.fakes import calls as calls
 from agent_env.testing.fakes import page as page
 from agent_env.testing.fakes import puzzle as puzzle
 from agent_env.testing.family import check_family as check_family
-from agent_env.testing.findings import Nonconformance as Nonconformance
 from agent_env.testing.model import check_model as check_model
 from agent_env.testing.sandbox import check_sandbox as check_sandbox
 from agent_env.testing.search import check_search as check_search

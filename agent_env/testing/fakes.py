@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Self
 
-from agent_env.errors import ToolError
+from agent_env.errors import AgentEnvError, ToolError, place_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.protocols import ReplyOptions
 from agent_env.records.pages import Hit, Page
@@ -148,3 +148,21 @@ def puzzle(name: str = "tp-0-00001", gold: Sequence[str] = ("1982-04-02",)) -> T
         solution_count=len(gold),
         fact_count=1,
     )
+
+
+class Nonconformance(AssertionError):
+    """Something plugged in breaks the contract of its kind; a line for each finding."""
+
+
+def raise_findings(what: str, findings: Iterable[str]) -> None:
+    """Raises one Nonconformance with all findings; nothing without any."""
+    lines = list(dict.fromkeys(findings))
+    if lines:
+        raise Nonconformance("\n".join(f"{what}: {line}" for line in lines))
+
+
+def raised(exc: BaseException) -> str:
+    """An error for a finding: class, text, and line of the code that is not ours."""
+    where = f" at {place}" if (place := place_of(exc)) else ""
+    kind = "" if isinstance(exc, AgentEnvError) else f"{type(exc).__name__}: "
+    return f"{kind}{' '.join(str(exc).split())[:300]}{where}"

@@ -30,7 +30,7 @@ from agent_env.tasks.sample_files import (
 )
 from agent_env.tasks.shortcuts import AnswerText, answered_by
 from agent_env.tasks.task import Task
-from agent_env.testing.findings import raise_findings, raised
+from agent_env.testing.fakes import raise_findings, raised
 from agent_env.wiring.registry import FAMILIES, load_family
 from agent_env.wiring.trust import own_plugins
 

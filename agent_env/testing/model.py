@@ -15,7 +15,7 @@ from agent_env.models.function import model_of
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
 from agent_env.runs.waiting import wait_for
-from agent_env.testing.findings import raise_findings, raised
+from agent_env.testing.fakes import raise_findings, raised
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 

@@ -15,7 +15,7 @@ from agent_env.sandbox.choose import AUTO_ORDER, SANDBOXES, UNSAFE, make
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.probe import why_it_does_not_hold
 from agent_env.sandbox.unsafe import UnsafeSubprocess
-from agent_env.testing.findings import raise_findings, raised
+from agent_env.testing.fakes import raise_findings, raised
 from agent_env.wiring.trust import own_call
 
 TIMEOUT_S = 20.0

@@ -10,7 +10,7 @@ from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.protocols import SearchProvider
 from agent_env.records.pages import Hit
 from agent_env.runs.waiting import wait_for
-from agent_env.testing.findings import raise_findings, raised
+from agent_env.testing.fakes import raise_findings, raised
 from agent_env.web.plugin import PluginSearch
 from agent_env.web.providers.catalogue import make_provider
 from agent_env.wiring.trust import own_plugins

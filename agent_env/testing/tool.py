@@ -17,8 +17,7 @@ from agent_env.runs.waiting import wait_for
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.tasks.tool_registry import TOOLS
-from agent_env.testing.fakes import FakeSearch, MemoryPages
-from agent_env.testing.findings import raise_findings, raised
+from agent_env.testing.fakes import FakeSearch, MemoryPages, raise_findings, raised
 from agent_env.wiring.trust import own_call
 
 Arguments = Mapping[str, Any]

@@ -6,26 +6,32 @@
 
 A class with a `__call__` is a tool with a state of its own in each episode. With `sandboxed` the
 function's source runs in the episode's sandbox instead of this process.
+
+One that runs in the episode's sandbox stands alone: its source is sent there, and its arguments; it
+imports what it needs in its body, takes and gives what JSON has, and is no coroutine.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, get_type_hints, overload
+from textwrap import dedent
+from types import TracebackType
+from typing import Any, Self, get_type_hints, overload
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import to_json
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, SandboxError
 from agent_env.foreign_calls import call
-from agent_env.protocols import Supplies, Tool, ToolDeclaration
-from agent_env.records.schema import ToolResult, ToolSpec
+from agent_env.protocols import Sandbox, Supplies, Tool, ToolDeclaration
+from agent_env.records.schema import ExecResult, ToolResult, ToolSpec
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tools.sandboxed import SandboxedFunction, source_of
 from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 
@@ -206,7 +212,16 @@ def signature_of(function: Callable[..., Any]) -> Signature:
     except Exception as exc:  # a hint is any expression
         raise ConfigError(f"{where}: its type hints cannot be read: {exc}") from exc
     fields: dict[str, Any] = {}
-    for parameter in _parameters(called, where):
+    parameters = list(inspect.signature(called).parameters.values())
+    if parameters and parameters[0].name == "self":
+        del parameters[0]
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    for each in parameters:
+        if each.kind not in by_name:
+            raise ConfigError(f"{where}: parameter '{each.name}' cannot be given by name")
+        if each.name.startswith("_"):
+            raise ConfigError(f"{where}: parameter '{each.name}' begins with an underscore")
+    for parameter in parameters:
         if parameter.name not in hints:
             raise ConfigError(f"{where}: parameter '{parameter.name}' has no type hint")
         default = ... if parameter.default is parameter.empty else parameter.default
@@ -226,19 +241,6 @@ def _field(default: Any, notes: dict[str, str], name: str) -> Any:
     if isinstance(default, FieldInfo):
         return default
     return Field(default, description=notes[name]) if name in notes else default
-
-
-def _parameters(function: Callable[..., Any], where: str) -> list[inspect.Parameter]:
-    parameters = list(inspect.signature(function).parameters.values())
-    if parameters and parameters[0].name == "self":
-        del parameters[0]
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    for parameter in parameters:
-        if parameter.kind not in by_name:
-            raise ConfigError(f"{where}: parameter '{parameter.name}' cannot be given by name")
-        if parameter.name.startswith("_"):
-            raise ConfigError(f"{where}: parameter '{parameter.name}' begins with an underscore")
-    return parameters
 
 
 def place(function: Callable[..., Any]) -> str:
@@ -278,3 +280,88 @@ def docstring_parts(text: str) -> tuple[str, dict[str, str]]:
 
 def _is_deeper(line: str) -> bool:
     return len(line) - len(line.lstrip()) > 4
+
+
+def source_of(function: Callable[..., Any]) -> str:
+    """Its definition without decorators and type hints, which need names that are not there."""
+    if inspect.isclass(function) or inspect.iscoroutinefunction(function):
+        raise ConfigError(f"{function.__name__}: a sandboxed tool is a plain def")
+    try:
+        tree = ast.parse(dedent(inspect.getsource(function)))
+    except (OSError, SyntaxError) as exc:
+        raise ConfigError(f"{function.__name__}: its source cannot be read: {exc}") from exc
+    (definition,) = tree.body
+    if not isinstance(definition, ast.FunctionDef):
+        raise ConfigError(f"{function.__name__}: a sandboxed tool is a plain def")
+    definition.decorator_list, definition.returns, definition.name = [], None, "_tool"
+    for each in [*definition.args.args, *definition.args.kwonlyargs]:
+        each.annotation = None
+    return ast.unparse(definition)
+
+
+class SandboxedFunction:
+    """Calls the function in a session; defined anew each time, as a session may be lost."""
+
+    def __init__(self, sandbox: Sandbox, source: str, timeout_s: float) -> None:
+        self._sandbox = sandbox
+        self._source = source
+        self._timeout_s = timeout_s
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """The function's value; its error is the model's to read."""
+        args = json.dumps(json.dumps(arguments))
+        code = f"{self._source}\nimport json as _json\n_value = _tool(**_json.loads({args}))\n" + (
+            "print(_value if isinstance(_value, str) else "
+            "_json.dumps(_value, ensure_ascii=False, default=str))"
+        )
+        result = await self._sandbox.run(code, self._timeout_s)
+        text = result.stdout.rstrip("\n")
+        if result.status == "ok":
+            return ToolResult(output=text, duration_s=result.duration_s)
+        problem = (result.error or result.status).strip().rsplit("\n", 1)[-1]
+        return ToolResult(
+            output=f"Error: {problem}", error=f"{result.status}: {problem}",
+            duration_s=result.duration_s,
+        )  # fmt: skip
+
+
+CHUNK = 100_000
+"""Characters of setup code sent in one call; sandboxes bound the code of a call."""
+
+
+class Prepared:
+    """Runs the setup before the first call of a session, unseen by the model. Closing the session
+    is left to whoever opened it."""
+
+    def __init__(self, inner: Sandbox, setup: str, timeout_s: float) -> None:
+        self._inner = inner
+        self._setup = setup
+        self._timeout_s = timeout_s
+        self._ready = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    async def run(self, code: str, timeout_s: float) -> ExecResult:
+        """What the code did; SandboxError where the setup could not be run."""
+        if not self._ready:
+            # A name of its own holds the text until it is whole
+            starts = range(0, len(self._setup), CHUNK)
+            parts = [json.dumps(self._setup[at : at + CHUNK]) for at in starts]
+            codes = ["_setup = ''", *(f"_setup += {part}" for part in parts), "exec(_setup)"]
+            for piece in [*codes, "del _setup"] if len(parts) > 1 else [self._setup]:
+                done = await self._inner.run(piece, self._timeout_s)
+                if done.status != "ok":
+                    raise SandboxError(f"the session could not be prepared: {done.error}")
+            self._ready = True
+        result = await self._inner.run(code, timeout_s)
+        self._ready = result.status in ("ok", "error")
+        return result

@@ -47,10 +47,10 @@ from agent_env.web.addresses import (
     parse_target,
     shortened_url,
 )
+from agent_env.web.as_of import MOVED
 from agent_env.web.fetch_content import kind_of, read_content
 from agent_env.web.fetch_request import PRODUCT, FetchLimits, opened, read_body, user_agent
 from agent_env.web.metadata import all_dates, day_of
-from agent_env.web.page_versions import MOVED
 
 _READ_CHARACTERS = 512 * 1024
 _NAME = re.compile(r"^([ \t]*user-agent)[ \t]*:([^/\r\n]*)(/[^\r\n]*)?", re.I | re.M)

@@ -13,8 +13,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 from agent_env.errors import ToolError
-from agent_env.web.charset import decode
-from agent_env.web.extract import Extracted, extract
+from agent_env.web.extract import Extracted, decode, extract
 from agent_env.web.metadata import Metadata, day_of, stated
 from agent_env.worker.host import WorkerFailed, worker
 
@@ -49,7 +48,18 @@ def read_content(body: bytes, content_type: str, url: str) -> Extracted:
     if kind == "untold":
         kind = _sniffed(body)
     if kind == "pdf":
-        return _pdf(body)
+        try:
+            pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
+        except WorkerFailed as exc:
+            raise ToolError(f"the PDF cannot be read: that {exc}") from exc
+        created, changed = _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"])
+        dates = (stated(created, "published", "pdf"), stated(changed, "modified", "pdf"))
+        metadata = Metadata(
+            None, created, changed, tuple(each for each in dates if each is not None)
+        )
+        title = " ".join(pdf["Title"].split())
+        written = pdf["text"].encode("utf-8", "replace").decode()
+        return Extracted(title, written, metadata, f"pypdf/{pdf['version']}")
     text = decode(body, content_type)
     if kind == "html":
         return extract(text, url)
@@ -65,19 +75,6 @@ def _sniffed(body: bytes) -> Kind:
     if b"\x00" in head and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise ToolError("the address holds a binary file, not a page with text")
     return "text"
-
-
-def _pdf(body: bytes) -> Extracted:
-    try:
-        pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
-    except WorkerFailed as exc:
-        raise ToolError(f"the PDF cannot be read: that {exc}") from exc
-    created, changed = _pdf_day(pdf["CreationDate"]), _pdf_day(pdf["ModDate"])
-    dates = (stated(created, "published", "pdf"), stated(changed, "modified", "pdf"))
-    metadata = Metadata(None, created, changed, tuple(each for each in dates if each is not None))
-    title = " ".join(pdf["Title"].split())
-    text = pdf["text"].encode("utf-8", "replace").decode()
-    return Extracted(title, text, metadata, f"pypdf/{pdf['version']}")
 
 
 def _pdf_day(value: str) -> str | None:

@@ -20,9 +20,9 @@ from urllib.parse import urljoin
 from agent_env.errors import ToolError
 from agent_env.records.pages import Page
 from agent_env.web.addresses import shortened_url
+from agent_env.web.as_of import is_error_page
 from agent_env.web.fetch import Answer, HttpFetcher, status_text
 from agent_env.web.metadata import moment_of
-from agent_env.web.page_versions import is_error_page
 from agent_env.web.stored import page_key
 
 WAYBACK = "https://web.archive.org/web/"

@@ -24,7 +24,7 @@ import zstandard
 
 from agent_env.errors import ConfigError, StorageError
 from agent_env.records.pages import Hit, Page
-from agent_env.web.page_versions import MOST_REDIRECTS
+from agent_env.web.as_of import MOST_REDIRECTS
 from agent_env.web.store_file import (
     COLUMNS,
     Failure,

@@ -30,10 +30,10 @@ from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_file
 from agent_env.web.addresses import shortened_url
+from agent_env.web.as_of import GONE, MOVED, is_error_page
 from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import all_dates, day_of
 from agent_env.web.page_store import SqlitePages, add_search
-from agent_env.web.page_versions import GONE, MOVED, is_error_page
 from agent_env.web.store_file import Fetch, Search, packed_days, utc_second
 from agent_env.web.stored import page_key
 

@@ -21,8 +21,8 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urljoin, urlsplit
 from agent_env.errors import ToolError
 from agent_env.records.pages import Page, StatedDay
 from agent_env.web.addresses import shortened_url
+from agent_env.web.as_of import MOST_REDIRECTS
 from agent_env.web.fetch import HttpFetcher
-from agent_env.web.page_versions import MOST_REDIRECTS
 from agent_env.web.stored import now
 
 EXTRACTOR = "agent-env-wikitext/1"

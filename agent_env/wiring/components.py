@@ -129,11 +129,17 @@ class RunComponents:
             hosts = (
                 None if self.mcp is None else await stack.enter_async_context(self.mcp.episode())
             )
+            from agent_env.tasks.tool_registry import traits_of
+
+            offered = {
+                (traits.hosted or traits.name) if self.hosted else traits.name: traits
+                for traits in reversed(traits_of(condition))
+            }
             opened = [
                 _mcp_tool(traits, hosts)
                 if traits.mcp is not None
                 else await self._tool(traits, sample, condition, stack)
-                for traits in self._offered(condition)
+                for traits in list(reversed(offered.values()))
             ]
             tools = [tool for tool in opened if tool is not None]
             faults = None
@@ -164,21 +170,11 @@ class RunComponents:
 
         return loop_of(condition.agent, self.model.name, self.logs, self.plugins.permit)
 
-    def _offered(self, condition: Condition) -> list[ToolTraits]:
-        """The condition's tools, each tool of the provider's once."""
-        from agent_env.tasks.tool_registry import traits_of
-
-        offered = {
-            (traits.hosted or traits.name) if self.hosted else traits.name: traits
-            for traits in reversed(traits_of(condition))
-        }
-        return list(reversed(offered.values()))
-
     async def _tool(
         self, traits: ToolTraits, sample: Sample, condition: Condition, stack: AsyncExitStack
     ) -> Tool:
         from agent_env.tasks.tool_registry import open_tool
-        from agent_env.tools.plugin import HostedTool, open_plugin
+        from agent_env.tools.toolbox import HostedTool, open_plugin
 
         if self.hosted and traits.hosted is not None:
             return HostedTool(traits.hosted)
@@ -230,7 +226,7 @@ class RunComponents:
         self, supplies: Supplies, stack: AsyncExitStack, setup: str | None
     ) -> Supplies:
         from agent_env.sandbox.choose import importable
-        from agent_env.tools.sandboxed import Prepared
+        from agent_env.tools.function import Prepared
 
         if self.sandbox is None:
             raise ConfigError("a condition runs code, and the run's 'sandbox' names none")

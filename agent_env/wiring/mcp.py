@@ -108,7 +108,13 @@ class McpOptions:
 def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
     """The servers as run.json keeps them, not asked yet; ConfigError says what is wrong."""
     commands = commands_by_name(options.servers)
-    environment = _by_server("--mcp-env", options.environment, commands)
+    environment: dict[str, list[str]] = {}
+    for text in options.environment:
+        name, equals, value = text.partition("=")
+        if not equals or not value or "=" in value:
+            raise ConfigError(f"--mcp-env {text!r}: write NAME=VARIABLE, its name without a value")
+        _check_known("--mcp-env", text, name, commands)
+        environment.setdefault(name, []).append(value)
     modes: dict[str, Isolation] = {}
     for text in options.isolation:
         name, _, mode = text.rpartition("=")
@@ -172,17 +178,6 @@ def _refuse(name: str) -> str:
     )
 
 
-def _by_server(option: str, texts: Iterable[str], servers: Iterable[str]) -> dict[str, list[str]]:
-    values: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not value or "=" in value:
-            raise ConfigError(f"{option} {text!r}: write NAME=VARIABLE, its name without a value")
-        _check_known(option, text, name, servers)
-        values.setdefault(name, []).append(value)
-    return values
-
-
 def _check_known(option: str, text: str, name: str, servers: Iterable[str]) -> None:
     if name not in servers:
         names = ", ".join(servers) or "none; name one by --mcp"
@@ -201,7 +196,7 @@ async def read_servers(
     if not servers:
         return ()
     from agent_env.mcp.connection import check_sdk
-    from agent_env.mcp.listing import with_names
+    from agent_env.mcp.hosts import with_names
 
     check_sdk()
     if any(server.sandboxed for server in servers):
@@ -220,7 +215,7 @@ async def read_servers(
 
 async def _read(server: McpServer, permit: Permit) -> McpServer:
     from agent_env.mcp.connection import Connection, McpError
-    from agent_env.mcp.listing import read_server
+    from agent_env.mcp.hosts import read_server
     from agent_env.mcp.transport import check_command, environment_of, stdio_transport
 
     check_command(server)
@@ -251,7 +246,7 @@ async def servers_now(
     manifest: Manifest, note: Callable[[str], None], plugins: Plugins
 ) -> tuple[McpServer, ...]:
     """The manifest's servers as they are now; tools keep the names that they have in the run."""
-    from agent_env.mcp.listing import keep_names
+    from agent_env.mcp.hosts import keep_names
 
     taken = {*tool_names(), *TOOLS.names()}
     now = await read_servers(manifest.mcp, note, plugins)

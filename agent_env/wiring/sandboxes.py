@@ -60,26 +60,25 @@ async def examine(probe: bool = False) -> list[Check]:
     """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
     probes sandboxes again that held earlier in this boot."""
     from agent_env.models.tokenizers import ENCODINGS
+    from agent_env.sandbox.choose import probe_all
+    from agent_env.sandbox.limits import SandboxLimits
     from agent_env.wiring.models import make_tokenizer
 
-    checks = [Check("tokenizer estimate", True, "bytes / 4")]
+    host, records = os.environ.get("DOCKER_HOST"), probe_records()
+    probes = await probe_all(SandboxLimits(), docker_host=host, records=records, again=probe)
+    checks = [Check(f"sandbox {each.name}", each.ok, each.reason) for each in probes]
+    checks += [*_keys(), _local(), Check("tokenizer estimate", True, "bytes / 4")]
     for name in ENCODINGS:
         try:
             make_tokenizer(name)
             checks.append(Check(f"tokenizer {name}", True, "exact, its ranks are here"))
         except ConfigError as exc:
             checks.append(Check(f"tokenizer {name}", False, str(exc)))
-    return [*await _sandboxes(probe), *_keys(), _local(), *checks, *_extras()]
-
-
-async def _sandboxes(again: bool) -> list[Check]:
-    from agent_env.sandbox.choose import probe_all
-    from agent_env.sandbox.limits import SandboxLimits
-
-    host = os.environ.get("DOCKER_HOST")
-    records = probe_records()
-    probes = await probe_all(SandboxLimits(), docker_host=host, records=records, again=again)
-    return [Check(f"sandbox {probe.name}", probe.ok, probe.reason) for probe in probes]
+    for extra, modules in EXTRAS.items():
+        missing = [name for name in modules if find_spec(name) is None]
+        text = f"pip install 'agent-env[{extra}]' brings {', '.join(missing)}"
+        checks.append(Check(f"extra {extra}", not missing, text if missing else "installed"))
+    return checks
 
 
 def _keys() -> list[Check]:
@@ -105,12 +104,3 @@ def _local() -> Check:
     except ConfigError as exc:
         return Check("model local", False, str(exc))
     return Check("model local", True, f"{chosen.file.name}, by {server_build()}")
-
-
-def _extras() -> list[Check]:
-    checks = []
-    for extra, modules in EXTRAS.items():
-        missing = [name for name in modules if find_spec(name) is None]
-        text = f"pip install 'agent-env[{extra}]' brings {', '.join(missing)}"
-        checks.append(Check(f"extra {extra}", not missing, text if missing else "installed"))
-    return checks

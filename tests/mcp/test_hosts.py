@@ -13,8 +13,7 @@ pytest.importorskip("mcp")
 
 from agent_env.mcp import hosts as module
 from agent_env.mcp.connection import Connection, McpError
-from agent_env.mcp.hosts import Hosts, call_key
-from agent_env.mcp.listing import read_server, with_names
+from agent_env.mcp.hosts import Hosts, call_key, read_server, with_names
 from agent_env.mcp.transport import stdio_transport
 from agent_env.records.mcp import McpServer, mcp_traits
 from agent_env.records.schema import ToolResult

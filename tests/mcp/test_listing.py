@@ -6,7 +6,7 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.mcp.listing import keep_names, with_names
+from agent_env.mcp.hosts import keep_names, with_names
 from agent_env.records.mcp import McpTool
 from tests.mcp.servers import listed
 

@@ -10,8 +10,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.function import model_of
-from agent_env.models.langchain import NOT_KNOWN, ChatModelMaker
+from agent_env.models.function import NOT_KNOWN, ChatModelMaker, model_of
 from agent_env.models.settings import ModelSettings
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage

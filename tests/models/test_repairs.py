@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from agent_env.models.repairs import RepairedCalls
-from agent_env.models.text_protocol import TextProtocol
+from agent_env.models.text_protocol import RepairedCalls, TextProtocol
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.testing import ScriptedModel, answer, calls

@@ -22,8 +22,7 @@ from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing import FakeSandbox
 from agent_env.tools.function import FunctionTool, docstring_parts, tool
-from agent_env.tools.plugin import open_plugin
-from agent_env.tools.toolbox import ToolSet
+from agent_env.tools.toolbox import ToolSet, open_plugin
 from agent_env.wiring.trust import own_call
 from tests.loops import in_loop
 

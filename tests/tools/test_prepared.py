@@ -5,7 +5,7 @@ import pytest
 from agent_env.errors import SandboxError
 from agent_env.records.schema import ExecResult
 from agent_env.testing import FakeSandbox
-from agent_env.tools.sandboxed import CHUNK, Prepared
+from agent_env.tools.function import CHUNK, Prepared
 from tests.loops import in_loop
 
 

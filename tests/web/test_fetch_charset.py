@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent_env.web.charset import decode
+from agent_env.web.extract import decode
 from tests.web.test_fetch import fetched, reply
 
 FRENCH = "Le siège de Besançon commença à l’été. "

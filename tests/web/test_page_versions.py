@@ -8,9 +8,9 @@ import pytest
 
 from agent_env.errors import ConfigError, ToolError
 from agent_env.testing import page
+from agent_env.web.as_of import days_before, is_error_page
 from agent_env.web.opened import open_frozen
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.page_versions import days_before, is_error_page
 from agent_env.wiring.web import WebOptions, settings_of
 
 A, B = "https://a.example/", "https://b.example/"

@@ -117,7 +117,21 @@ class ServerCalls:
         probe, _, _ = await self.call({"stream": True}, PARALLEL, [WEATHER], options)
         seen = True if probe.calls else False if probe.call_in_text else None
         yield _feature("calls in streams", probe, seen)
-        yield _reasoning(body)
+        answers = body.get("choices") or [{}]
+        message = answers[0].get("message") or {}
+        names = (*REASONING, "reasoning_details", "thinking_blocks")
+        fields = [name for name in names if message.get(name)]
+        content = message.get("content") or ""
+        if isinstance(content, list) and any(part.get("type") == "thinking" for part in content):
+            fields.append("content")
+        if isinstance(content, str) and content.startswith("<think>"):
+            fields.append("<think>")
+        fields += [
+            "reasoning item"
+            for item in body.get("output") or ()
+            if isinstance(item, dict) and item.get("type") == "reasoning"
+        ]
+        yield Feature(name="reasoning", is_seen=True if fields else None, detail=", ".join(fields))
         yield await self._schema()
         if self.has_seed:
             extra: dict[str, JsonValue] = {"logprobs": True, "top_logprobs": 2}
@@ -259,25 +273,6 @@ def _feature(name: str, probe: Probe, seen: bool | None, detail: str = "") -> Fe
     word = "refused" if probe.error_kind in REFUSED else probe.error_kind or "failed"
     known = word in ("refused", "unreadable")
     return Feature(name=name, is_seen=False if known else None, detail=word)
-
-
-def _reasoning(body: Mapping[str, Any]) -> Feature:
-    """The field that holds the reasoning; none tells nothing, for the model may not reason."""
-    choices = body.get("choices") or [{}]
-    message = choices[0].get("message") or {}
-    names = (*REASONING, "reasoning_details", "thinking_blocks")
-    fields = [name for name in names if message.get(name)]
-    content = message.get("content") or ""
-    if isinstance(content, list) and any(part.get("type") == "thinking" for part in content):
-        fields.append("content")
-    if isinstance(content, str) and content.startswith("<think>"):
-        fields.append("<think>")
-    fields += [
-        "reasoning item"
-        for item in body.get("output") or ()
-        if isinstance(item, dict) and item.get("type") == "reasoning"
-    ]
-    return Feature(name="reasoning", is_seen=True if fields else None, detail=", ".join(fields))
 
 
 def _fits(text: str) -> bool:

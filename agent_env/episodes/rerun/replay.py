@@ -16,7 +16,7 @@ from typing import Literal
 
 from agent_env.episodes.calls.caller import Caller, Calls, RecordingModel, RecordingToolbox
 from agent_env.episodes.calls.reply_cache import Asking
-from agent_env.episodes.rerun.tape import (
+from agent_env.episodes.rerun.resume import (
     RecordedFailure,
     RecordedModel,
     RecordedToolbox,

@@ -23,7 +23,7 @@ from typing import Literal
 
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
 from agent_env.models.batch import AnthropicBatches
-from agent_env.models.chat import Json, ids_in, read_arguments, record, records, text, unique_id
+from agent_env.models.chat import Json, read_arguments, record, records, text, with_unique_ids
 from agent_env.models.usage import anthropic_usage
 from agent_env.records.schema import Message, PageRef, ProviderFields, Reply, ToolCall, ToolSpec
 
@@ -207,7 +207,7 @@ def _add(block: Json, delta: Json) -> None:
 def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if not isinstance(body.get("content"), list):
         return Fault(what="sent no message with content", answer=body)
-    blocks = _with_unique_ids(records(body, "content"), exchange.messages)
+    blocks = with_unique_ids(records(body, "content"), "tool_use", "id", exchange.messages)
     calls = tuple(_call(block) for block in blocks if block.get("type") == "tool_use")
     reason = FINISH_REASONS.get(text(body, "stop_reason"))
     refusal = text(record(body, "stop_details"), "explanation") if reason == "refused" else ""
@@ -233,17 +233,6 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         citations=tuple(dict.fromkeys(url for note in notes if (url := text(note, "url")))),
         hosted_pages=_pages(blocks),
     )
-
-
-def _with_unique_ids(blocks: list[Json], messages: Sequence[Message]) -> list[Json]:
-    taken = ids_in(messages)
-    result: list[Json] = []
-    for block in blocks:
-        if block.get("type") == "tool_use":
-            block = block | {"id": unique_id(text(block, "id"), taken, len(messages))}
-            taken.add(text(block, "id"))
-        result.append(block)
-    return result
 
 
 def _call(block: Json) -> ToolCall:

@@ -21,11 +21,10 @@ from agent_env.models.batch import OpenAiBatches
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
-    ids_in,
     record,
     records,
     text,
-    unique_id,
+    with_unique_ids,
 )
 from agent_env.models.settings import SERVICE_TIERS
 from agent_env.models.usage import read_usage
@@ -137,7 +136,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     if body.get("error"):
         return Fault(body["error"], answer=body)
     status = text(body, "status") or "completed"
-    items = _with_unique_ids(records(body, "output"), exchange.messages)
+    items = with_unique_ids(records(body, "output"), "function_call", "call_id", exchange.messages)
     if status not in ("completed", "incomplete") or (status == "completed" and not items):
         return Fault(what=f"sent a response that is {status} and has no output", answer=body)
     texts = [item for item in items if item.get("type") == "message"]
@@ -193,17 +192,6 @@ def _tool(tool: ToolSpec) -> Json:
         "parameters": tool.parameters,
         "strict": False,  # strict schemas forbid optional parameters
     }
-
-
-def _with_unique_ids(items: list[Json], messages: Sequence[Message]) -> list[Json]:
-    taken = ids_in(messages)
-    result: list[Json] = []
-    for item in items:
-        if item.get("type") == "function_call":
-            item = {**item, "call_id": unique_id(text(item, "call_id"), taken, len(messages))}
-            taken.add(text(item, "call_id"))
-        result.append(item)
-    return result
 
 
 def _call(item: Json) -> ToolCall:

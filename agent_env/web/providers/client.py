@@ -246,7 +246,10 @@ class LiveSearch:
         self._patience = patience or (
             Patience(timeout_s=api.timeout_s) if api.timeout_s else Patience()
         )
-        self._turns = Turns(_checked_pace(pace or api.pace))
+        pace = pace or api.pace
+        if not (0 < pace.per_second < float("inf") and pace.at_once >= 1):
+            raise ConfigError("a search pace needs per_second above 0 and at_once of 1 or more")
+        self._turns = Turns(pace)
         denied = f"check the key in {access.variable}" if access.variable else api.denied
         self._reader = Reader(api.name, self._key, denied)
         self._owns_http = http is None
@@ -347,12 +350,6 @@ def _checked_url(base_url: str) -> str:
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError("the search provider's base URL holds a user, query or fragment; drop it")
     return base_url.rstrip("/")
-
-
-def _checked_pace(pace: Pace) -> Pace:
-    if not (0 < pace.per_second < float("inf") and pace.at_once >= 1):
-        raise ConfigError("a search pace needs per_second above 0 and at_once of 1 or more")
-    return pace
 
 
 def _agent(contact: str) -> str:

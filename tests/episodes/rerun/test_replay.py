@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from agent_env.episodes.rerun.replay import Replayer, ReplayResult, ToolResultsByCall
-from agent_env.episodes.rerun.tape import Tape
+from agent_env.episodes.rerun.resume import Tape
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, ReplayError
