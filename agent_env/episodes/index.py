@@ -200,7 +200,6 @@ class Index:
         return db
 
     def close(self) -> None:
-        """Closes the file."""
         self._db.close()
 
     def update(self) -> int:
@@ -383,7 +382,6 @@ _FOLDED = ("model", "status", "stop_reason", "failure", *SUMS)
 
 
 def _scores(data: bytes) -> Iterator[tuple[str, Score]]:
-    """By episode."""
     for line in data.splitlines():
         with suppress(ValidationError):  # scores.jsonl is derived too; scoring again mends it
             score = Score.model_validate_json(line)

@@ -76,7 +76,6 @@ class IndexPages:
         self._metric = metric
 
     def close(self) -> None:
-        """Closes the file."""
         self._db.close()
 
     @staticmethod

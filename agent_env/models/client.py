@@ -111,7 +111,6 @@ class ApiModel:
         return self._dialect.rules
 
     async def close(self) -> None:
-        """Closes the connections."""
         await self._endpoint.close()
 
     def request(

@@ -157,7 +157,6 @@ class Endpoint:
         raise failure
 
     async def close(self) -> None:
-        """Closes the connections."""
         for client in self._clients:
             await client.close()
         self._clients.clear()

@@ -195,7 +195,6 @@ class CountedModel:
 
 
 def texts_of(message: Message, calls_in_text: bool = False) -> list[str]:
-    """The texts of a message that have tokens."""
     tool_calls = () if calls_in_text else message.tool_calls
     calls = [call.name + call.arguments for call in tool_calls]
     return [text for text in (message.content, message.reasoning or "", *calls) if text]
@@ -264,7 +263,6 @@ class ServerTokenizer:
         )
 
     async def close(self) -> None:
-        """Closes the connections."""
         for endpoint in self._endpoints:
             await endpoint.close()
 

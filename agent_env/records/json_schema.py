@@ -37,7 +37,6 @@ def any_of(*schemas: Json) -> Json:
 
 
 def or_null(schema: Json) -> Json:
-    """The same, or null."""
     return any_of(schema, {"type": "null"})
 
 

@@ -95,7 +95,6 @@ def is_safe(folder: Path, file: Path) -> bool:
 
 
 def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
-    """The bytes of a file in the folder."""
     if not _is_plainly_inside(str(folder), str(file), stat.S_ISREG):
         check_file(folder, file)
     fd = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

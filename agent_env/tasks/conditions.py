@@ -90,7 +90,6 @@ def parse_conditions(
 
 
 def wording_of(name: str) -> Wording:
-    """The wording of the condition of this name."""
     parts = name.partition("~")[0].split("+")
     return next((wording for wording in WORDINGS if wording in parts), "implicit")
 
@@ -453,7 +452,6 @@ def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
 
 
 def own_tools(conditions: Sequence[Condition]) -> Tools:
-    """The plugged-in tools of the conditions."""
     return {traits.name: traits for each in conditions for traits in each.own_tools}
 
 

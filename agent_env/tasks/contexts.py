@@ -117,7 +117,6 @@ class Contexts:
     by_sample: Mapping[str, SampleContext]
 
     def data(self) -> bytes:
-        """The file's bytes."""
         rows: list[Record] = [self.header, *self.by_sample.values()]
         return b"".join(row.model_dump_json().encode() + b"\n" for row in rows)
 

@@ -99,7 +99,6 @@ class Filter:
 
 
 def parse_where(text: str) -> Filter:
-    """Parses `FIELD=A,B`."""
     field, equals, values = text.partition("=")
     if not field or not equals or not values:
         raise ConfigError(f"--where '{text}' is not FIELD=A,B")

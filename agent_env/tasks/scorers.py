@@ -68,8 +68,6 @@ def with_measures(
 
 
 def _measured(scorer: Scorer, name: str, metric: Metric) -> Scorer:
-    """The scorer, with one more metric."""
-
     @functools.wraps(scorer)
     def score(sample: Sample, episode: Episode) -> Score:
         result = scorer(sample, episode)

@@ -25,7 +25,6 @@ FROM_FUNCTION = "agent_env.tools.function:tool"
 
 @cache
 def tool_names() -> tuple[str, ...]:
-    """The built-in tools."""
     return tuple(sorted(each.name for each in iter_modules(import_module(BUILT_IN).__path__)))
 
 

@@ -100,7 +100,6 @@ def tool(
 
 
 def tool_of(function: Function, traits: ToolTraits) -> FunctionTool:
-    """The function as a tool with these traits."""
     signature = signature_of(function)
     spec = tool_spec(traits.name, signature.description, signature.arguments)
     if traits.needs_sandbox:

@@ -110,7 +110,6 @@ class BuiltWeb:
         return ToolError(f"there is no page at {url}; open addresses that web_search gave")
 
     def urls(self) -> Iterator[str]:
-        """All addresses."""
         return self.store.urls()
 
     def on(self, day: str) -> PagesOfDay:

@@ -116,7 +116,6 @@ class _Part:
             self._builder.data(text)
 
     def end(self, tag: str) -> None:
-        """An element ends."""
         if not self._is_full:
             self._builder.end(self._open.pop())
 

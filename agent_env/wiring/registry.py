@@ -89,6 +89,5 @@ REGISTRIES = {**_CORE, **ours("registries")}
 
 
 def registry_of(plural: str) -> Registry[Any]:
-    """The registry of this kind."""
     registry: Registry[Any] = load_path(REGISTRIES[plural])
     return registry

@@ -51,7 +51,6 @@ def each_of(name: str, files: Sequence[Path], **arguments: Any) -> Iterator[Any]
 
 
 def _size(file: Path) -> int:
-    """Of a file, or of all in a folder."""
     if not file.is_dir():
         return file.stat().st_size if file.exists() else 0
     return sum(each.lstat().st_size for each in file.rglob("*"))

@@ -75,7 +75,6 @@ class ReplyCache:
         self._execute("INSERT OR IGNORE INTO replies VALUES (?, ?, ?)", (key, at, text))
 
     def close(self) -> None:
-        """Closes the file."""
         self._db.close()
 
     def _execute(self, statement: str, values: tuple[object, ...]) -> sqlite3.Cursor:

@@ -229,7 +229,6 @@ class Outage:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether a wait is on."""
         return self._waiting.locked()
 
     async def passage(self) -> None:

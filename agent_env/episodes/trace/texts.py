@@ -136,7 +136,6 @@ class Texts:
             raise MissingText(f"{NAME} cannot be opened: {exc.strerror}") from exc
 
     def close(self) -> None:
-        """Closes the file."""
         if self._connection is not None:
             self._connection.close()
             self._connection, self._is_written = None, False
