@@ -106,7 +106,7 @@ OUR_MODULES = {
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
-    "cli/local.py", "cli/sandbox.py", "cli/tree.py",
+    "cli/local.py", "cli/tree.py",
     "extensions/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py",
     "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
