@@ -211,7 +211,7 @@ def check(
 
         title = f"{record.server or 'unknown server'} {record.version or ''} · {record.model}"
         context = record.context_tokens
-        rows = [(f.name, seen_word(f.is_seen), f.detail) for f in record.features]
+        rows = [(f.name, _word(f.is_seen) or "unknown", f.detail) for f in record.features]
         rows.append(("context", "unknown" if context is None else f"{context}", "tokens"))
         columns = (Column("feature"), Column("seen"), Column("what"))
         notes = (f"{record.calls} calls; unknown: the model's replies did not show it.",)
@@ -224,8 +224,3 @@ def check(
         except OSError as exc:
             raise ConfigError(f"cannot write --out {out}: {exc.strerror}") from exc
         say(f"wrote {out}")
-
-
-def seen_word(is_seen: bool | None) -> str:
-    """yes, no or unknown."""
-    return "unknown" if is_seen is None else "yes" if is_seen else "no"

@@ -74,7 +74,8 @@ def model_of(thing: Any, name: str) -> Callable[[], Model] | None:
     """Makes the model of a class or an object with `generate`, of a chat model of LangChain, of a
     function that answers, or of one without parameters that gives either; None for anything
     else."""
-    if is_chat_model(thing):
+    bases = (thing if inspect.isclass(thing) else type(thing)).__mro__
+    if any(b.__name__ == "BaseChatModel" and "langchain_core" in b.__module__ for b in bases):
         return ChatModelMaker(thing, name)
     if inspect.isclass(thing):
         return (lambda: _asking(thing(), name)) if hasattr(thing, "generate") else None
@@ -120,12 +121,6 @@ FINISH_REASONS: dict[str, google.FinishReason | anthropic.FinishReason] = {
     "model_length": "length", "complete": "stop", "guardrail_intervened": "refused",
 }  # fmt: skip
 """Those of the APIs, of Mistral, Cohere and Bedrock; Google's are in capitals."""
-
-
-def is_chat_model(thing: Any) -> bool:
-    """Whether it is a chat model of LangChain or a class of them; imports nothing."""
-    bases = (thing if inspect.isclass(thing) else type(thing)).__mro__
-    return any(b.__name__ == "BaseChatModel" and "langchain_core" in b.__module__ for b in bases)
 
 
 @dataclass(frozen=True, slots=True)

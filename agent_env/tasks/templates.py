@@ -37,7 +37,16 @@ def with_template(task: Task, template: TextFile) -> Task:
     fields = task.fields
     if fields is None:
         raise ConfigError(f"{template.name}: task {task.name} takes no prompt of your own")
-    check_template(template, task.placeholders)
+    known = task.placeholders
+    used = {mark[1] for mark in MARK.finditer(template.text)} - {None}
+    names = ", ".join(f"{{{name}}}" for name in known)
+    for name in sorted(used - set(known)):
+        raise ConfigError(
+            f"{template.name}: unknown placeholder {{{name}}}; known: {names};"
+            " write {{ and }} for braces"
+        )
+    if name := next((n for n, is_required in known.items() if is_required and n not in used), ""):
+        raise ConfigError(f"{template.name}: placeholder {{{name}}} is missing; known: {names}")
     wording = partial(fill, template.text)
 
     def prompt(sample: Sample, condition: Condition) -> tuple[Message, ...]:
@@ -76,19 +85,6 @@ def with_texts(task: Task, template: TextFile | None, system: TextFile | None) -
     """The task with the user's template and system text, if given."""
     task = task if template is None else with_template(task, template)
     return task if system is None else with_system(task, system)
-
-
-def check_template(template: TextFile, known: Mapping[str, bool]) -> None:
-    """ConfigError for an unknown or a missing placeholder."""
-    used = {mark[1] for mark in MARK.finditer(template.text)} - {None}
-    names = ", ".join(f"{{{name}}}" for name in known)
-    for name in sorted(used - set(known)):
-        raise ConfigError(
-            f"{template.name}: unknown placeholder {{{name}}}; known: {names};"
-            " write {{ and }} for braces"
-        )
-    if name := next((n for n, is_required in known.items() if is_required and n not in used), ""):
-        raise ConfigError(f"{template.name}: placeholder {{{name}}} is missing; known: {names}")
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:

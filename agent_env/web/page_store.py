@@ -449,18 +449,19 @@ class Merged:
 def problems(store: SqlitePages) -> Iterator[str]:
     """Every defect of the store, a line each; none where it is sound."""
     try:
-        yield from _file_problems(store.connection)
+        for (message,) in store.connection.execute("PRAGMA quick_check(20)"):
+            if message != "ok":
+                yield f"the file is damaged: {message}"
         for table, column in (("bodies", "body"), ("texts", "text")):
             yield from _content_problems(store.connection, table, column)
-            yield from _missing(store.connection, table, column)
+            rows = store.connection.execute(
+                f"SELECT asked FROM fetches WHERE error IS NULL AND "
+                f"({column} IS NULL OR {column} NOT IN (SELECT digest FROM {table})) ORDER BY asked"
+            )
+            for (url,) in rows:
+                yield f"{url} has no {column}"
     except sqlite3.Error as exc:
         yield f"the file cannot be read: {exc}"
-
-
-def _file_problems(connection: sqlite3.Connection) -> Iterator[str]:
-    for (message,) in connection.execute("PRAGMA quick_check(20)"):
-        if message != "ok":
-            yield f"the file is damaged: {message}"
 
 
 def _content_problems(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
@@ -473,15 +474,6 @@ def _content_problems(connection: sqlite3.Connection, table: str, column: str) -
             continue
         if len(data) != size or hashlib.sha256(data).hexdigest() != digest:
             yield f"{column} {digest} is not what its name says"
-
-
-def _missing(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
-    rows = connection.execute(
-        f"SELECT asked FROM fetches WHERE error IS NULL AND "
-        f"({column} IS NULL OR {column} NOT IN (SELECT digest FROM {table})) ORDER BY asked"
-    )
-    for (url,) in rows:
-        yield f"{url} has no {column}"
 
 
 def merge(target: SqlitePages, source: SqlitePages) -> Merged:

@@ -230,19 +230,16 @@ class _Waiting:
         elif record.rec_type == "conversion" and self._belongs(record):
             self._text = _content(record).decode()
         elif _is(record, "metadata", _KIND):
-            yield from self._ours(record)
+            row: Fetch = _stored(_FETCH, record)
+            if row.error is not None:
+                yield row, None, None
+            elif self._response is not None and self._text is not None and self._belongs(record):
+                body, self._response = self._response.body, None
+                if hashlib.sha256(body).hexdigest() != row.digest:
+                    raise ValueError(f"the bytes of {row.asked} are not those of its digest")
+                yield row, body, self._text
         elif record.rec_type not in ("warcinfo", "request", "metadata", "conversion"):
             self.left_out[f"{record.rec_type} records"] += 1
-
-    def _ours(self, record: Any) -> Iterator[_Row]:
-        row: Fetch = _stored(_FETCH, record)
-        if row.error is not None:
-            yield row, None, None
-        elif self._response is not None and self._text is not None and self._belongs(record):
-            body, self._response = self._response.body, None
-            if hashlib.sha256(body).hexdigest() != row.digest:
-                raise ValueError(f"the bytes of {row.asked} are not those of its digest")
-            yield row, body, self._text
 
     def _belongs(self, record: Any) -> bool:
         refers = record.rec_headers.get_header("WARC-Refers-To")

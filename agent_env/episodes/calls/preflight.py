@@ -335,17 +335,6 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
     if disobeyed:
         advice = "" if preflight.protocol else "; --tool-protocol auto tries other ways to call"
         yield f"no call came though one was required: {', '.join(disobeyed)}{advice}"
-    yield from _short_contexts(preflight)
-    if preflight.stops is False:
-        yield (
-            f"the reply to a test had no end within {MOST_OUTPUT} tokens: the model thinks long, "
-            "or does not stop (a wrong chat template)"
-        )
-    if preflight.tells_usage is False:
-        yield "the server does not tell the tokens used"
-
-
-def _short_contexts(preflight: Preflight) -> Iterator[str]:
     short = [check for check in preflight.contexts if check.fits is False]
     if short:
         most = max(check.needed_tokens for check in short)
@@ -354,6 +343,13 @@ def _short_contexts(preflight: Preflight) -> Iterator[str]:
             f"{preflight.context_tokens} tokens is shorter than a request and its reply need "
             f"(about {most}); raise it (llama.cpp: -c, for each slot; vLLM: --max-model-len)"
         )
+    if preflight.stops is False:
+        yield (
+            f"the reply to a test had no end within {MOST_OUTPUT} tokens: the model thinks long, "
+            "or does not stop (a wrong chat template)"
+        )
+    if preflight.tells_usage is False:
+        yield "the server does not tell the tokens used"
 
 
 def _alike(pairs: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:

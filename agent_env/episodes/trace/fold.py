@@ -350,7 +350,7 @@ def token_totals(events: Iterable[Event]) -> TokenTotals:
         failed_calls=len(failures),
         uncounted_calls=sum(call.usage is None for call in failures),
         cache_hits=sum(c.reply is not None and c.reply.cached_at is not None for c in calls),
-        paid=_totals(paid_usages(calls)),
+        paid=_totals(usages_of(_paid_calls(calls))),
         charged=_totals([c.charged for c in _paid_calls(calls) if c.charged is not None]),
         sources=tuple(sorted({u.source for u in usages if u.source is not None})),
     )
@@ -360,12 +360,6 @@ def usages_of(calls: Sequence[ModelCalled]) -> list[Usage]:
     """The known usages of replies and failed calls."""
     usages = [call.reply.usage if call.reply is not None else call.usage for call in calls]
     return [usage for usage in usages if usage is not None]
-
-
-def paid_usages(events: Iterable[Event]) -> list[Usage]:
-    """The usages that cost money: not of replies from the cache, nor of those from a fork's
-    parent."""
-    return usages_of(_paid_calls(events))
 
 
 def charges(events: Iterable[Event]) -> tuple[list[Usage], list[Usage]]:

@@ -87,24 +87,6 @@ def read_lines(path: Path, data: bytes) -> Lines:
     return Lines(events, size, crc)
 
 
-def last_event(path: Path, data: bytes) -> Event | None:
-    """The last event of a trace before the verdicts of judges. Parses only this event if all lines
-    have a checksum, else the whole trace. Raises TraceError."""
-    crc = 0
-    lines = data.rstrip(b"\0").split(b"\n")[:-1]
-    for line in lines:
-        body, written = _unsealed(line)
-        crc = zlib.crc32(body[:-1] if written else body, crc)
-        if written != b"%08x" % crc:
-            return next(_without_verdicts(reversed(read_lines(path, data).events)), None)
-    read = (trace_event.validate_json(_unsealed(line)[0]) for line in reversed(lines))
-    try:
-        event = next(_without_verdicts(read), None)
-    except ValidationError:  # sealed by somebody else; reading it whole says what is wrong
-        event = next(_without_verdicts(reversed(read_lines(path, data).events)), None)
-    return event if event is not None and event.v == TRACE_VERSION else None
-
-
 def _without_verdicts(events: Iterable[Event]) -> Iterator[Event]:
     return (event for event in events if not isinstance(event, Judged))
 
@@ -233,7 +215,20 @@ def read_end(path: Path) -> Event | None:
     """The episode's last event; None without events, or for a broken file. Checks every checksum,
     but parses only this event and the verdicts after it."""
     try:
-        return last_event(path, read_file(_folder_of(path), path))
+        data = read_file(_folder_of(path), path)
+        crc = 0
+        lines = data.rstrip(b"\0").split(b"\n")[:-1]
+        for line in lines:
+            body, written = _unsealed(line)
+            crc = zlib.crc32(body[:-1] if written else body, crc)
+            if written != b"%08x" % crc:
+                return next(_without_verdicts(reversed(read_lines(path, data).events)), None)
+        read = (trace_event.validate_json(_unsealed(line)[0]) for line in reversed(lines))
+        try:
+            event = next(_without_verdicts(read), None)
+        except ValidationError:  # sealed by somebody else; reading it whole says what is wrong
+            event = next(_without_verdicts(reversed(read_lines(path, data).events)), None)
+        return event if event is not None and event.v == TRACE_VERSION else None
     except (DatasetError, OSError):
         return None
 
@@ -341,7 +336,14 @@ class TraceWriter:
         )
         self._unsynced |= self._syncs_replies and paid
         if isinstance(event, EpisodeStarted):
-            note_begun(_folder_of(self._path), event)
+            folder = _folder_of(self._path)
+            file = folder / BEGUN
+            try:
+                check_file(folder, file)
+                with file.open("ab", buffering=0) as opened:
+                    opened.write(f"{event.at} {event.episode}\n".encode("utf-8", "surrogatepass"))
+            except OSError as exc:
+                raise StorageError(f"cannot write {file}: {exc.strerror}") from exc
 
     async def settle(self) -> None:
         """Returns when what was paid for is on the disk, if that is due; called before each further
@@ -394,14 +396,3 @@ def _is_default(kind: type[Event], name: str, value: Any) -> bool:
 BEGUN = "begun.txt"
 """The episodes that a run began, one a line with its time: one that stands in it more often than
 there are traces of it was begun again."""
-
-
-def note_begun(folder: Path, event: Event) -> None:
-    """Appends the episode of its first event."""
-    file = folder / BEGUN
-    try:
-        check_file(folder, file)
-        with file.open("ab", buffering=0) as opened:
-            opened.write(f"{event.at} {event.episode}\n".encode("utf-8", "surrogatepass"))
-    except OSError as exc:
-        raise StorageError(f"cannot write {file}: {exc.strerror}") from exc

@@ -71,12 +71,24 @@ def _request(parts: RequestParts) -> Json:
     schema = options.schema
     form: Json | None = {"type": "json_schema", "schema": dict(schema)} if schema else None
     output: Json = {"effort": effort, "format": form}
+    # The conversation, alternating; with a breakpoint where the last one would be too far away
+    turns: list[tuple[str, list[Json]]] = []
+    for message in parts.messages:
+        blocks = list(_blocks(message, parts))
+        role = "assistant" if message.role == "assistant" else "user"
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        elif blocks:
+            turns.append((role, blocks))
+    if len(turns) > 2 and sum(len(blocks) for _, blocks in turns[-2:]) >= LOOKBACK:
+        before = turns[-3][1]
+        before[-1] = before[-1] | {"cache_control": mark}
     return {
         "model": parts.model,
         "max_tokens": limit,
         "tools": list(tools) or None,
         "system": [system_block] if system else None,
-        "messages": list(_turns(parts, mark)),
+        "messages": [{"role": role, "content": list(blocks)} for role, blocks in turns],
         "cache_control": mark,
         "tool_choice": _tool_choice(parts) if tools else None,
         "thinking": thinking,
@@ -120,22 +132,6 @@ def _thinking(parts: RequestParts) -> tuple[int, Json | None, str | None]:
     if effort == "none":
         return limit, {"type": "disabled"}, None
     return limit, {"type": "adaptive", "display": "summarized"}, effort
-
-
-def _turns(parts: RequestParts, mark: Json) -> list[Json]:
-    """The conversation, alternating; with a breakpoint where the last one would be too far away."""
-    turns: list[tuple[str, list[Json]]] = []
-    for message in parts.messages:
-        blocks = list(_blocks(message, parts))
-        role = "assistant" if message.role == "assistant" else "user"
-        if turns and turns[-1][0] == role:
-            turns[-1][1].extend(blocks)
-        elif blocks:
-            turns.append((role, blocks))
-    if len(turns) > 2 and sum(len(blocks) for _, blocks in turns[-2:]) >= LOOKBACK:
-        before = turns[-3][1]
-        before[-1] = before[-1] | {"cache_control": mark}
-    return [{"role": role, "content": list(blocks)} for role, blocks in turns]
 
 
 def _blocks(message: Message, parts: RequestParts) -> Iterator[Json]:

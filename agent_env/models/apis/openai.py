@@ -43,7 +43,8 @@ LAST_EVENTS = ("response.completed", "response.incomplete", "response.failed")
 
 
 def _conversation(parts: RequestParts) -> Json:
-    included = include_field(parts.tools)
+    hosted = [tool.hosted for tool in parts.tools if tool.hosted in INCLUDED]
+    included: list[JsonValue] = [INCLUDED[name] for name in hosted]
     # other models answer 400 when they are asked for their reasoning
     if parts.parameters.reasoning_effort or REASONING_MODELS.match(parts.model):
         included.insert(0, "reasoning.encrypted_content")
@@ -146,6 +147,11 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
     most = exchange.request.get("max_output_tokens")
     notes = [note for part in parts for note in records(part, "annotations")]
     cited = [text(note, "url") for note in notes if note.get("type") == "url_citation"]
+    # By kind (search, open_page, find_in_page, code_interpreter), and the containers that ran code
+    counts = Counter(kind for item in items if (kind := _kind(item)) is not None)
+    containers = {text(item, "container_id") for item in items} - {""}
+    if containers:
+        counts["container"] = len(containers)
     return Reply(
         message=Message(
             role="assistant",
@@ -158,7 +164,7 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
         finish_reason=_finish_reason(
             body, items, parts, isinstance(most, int) and (tokens.output_tokens or 0) >= most
         ),
-        usage=tokens.model_copy(update={"hosted_calls": call_counts(items)}),
+        usage=tokens.model_copy(update={"hosted_calls": dict(counts) or None}),
         model=text(body, "model") or None,
         citations=tuple(dict.fromkeys(url for url in cited if url)),
         hosted_pages=pages(items),
@@ -184,7 +190,9 @@ def _is_lost(item: Json) -> bool:
 
 def _tool(tool: ToolSpec) -> Json:
     if tool.hosted is not None:
-        return tool_field(tool.hosted)
+        if tool.hosted == "code_interpreter":
+            return {"type": tool.hosted, "container": {"type": "auto"}}
+        return {"type": tool.hosted}
     return {
         "type": "function",
         "name": tool.name,
@@ -251,29 +259,6 @@ INCLUDED: dict[str, str] = {
     "code_interpreter": "code_interpreter_call.outputs",
 }
 """What must be asked for by name, or the reply leaves it out."""
-
-
-def tool_field(tool: str) -> Json:
-    """The tool as a request names it."""
-    if tool == "code_interpreter":
-        return {"type": tool, "container": {"type": "auto"}}
-    return {"type": tool}
-
-
-def include_field(tools: Sequence[ToolSpec]) -> list[JsonValue]:
-    """What to ask for beside the reply, for the hosted ones among the tools."""
-    return [INCLUDED[tool.hosted] for tool in tools if tool.hosted in INCLUDED]
-
-
-def call_counts(items: Sequence[Json]) -> dict[str, int] | None:
-    """Calls by kind (search, open_page, find_in_page, code_interpreter) and the containers that
-    ran code; None where there were none."""
-    kinds = [_kind(item) for item in items]
-    counts = Counter(kind for kind in kinds if kind is not None)
-    containers = {text(item, "container_id") for item in items} - {""}
-    if containers:
-        counts["container"] = len(containers)
-    return dict(counts) or None
 
 
 def pages(items: Sequence[Json]) -> tuple[PageRef, ...]:
