@@ -62,6 +62,13 @@ def agent_env(*arguments, cwd=None, env=None):
     raise AssertionError("main() ends the process")
 
 
+def typed(line, *values, **how):
+    """What the command leaves; in its line {} stands for the next value, whatever is in it."""
+    rest = iter(values)
+    words = [word.replace("{}", str(next(rest))) if "{}" in word else word for word in line.split()]
+    return agent_env(*words, **how)
+
+
 def run_puzzles(out, *more, limit=1, conditions=("base",), **how):
     """The folder of a run of puzzles, asked by the command line."""
     named = [word for name in conditions for word in ("--condition", name)]

@@ -56,71 +56,22 @@ def planted():
     return study(Plant(samples=400, repeats=3, base=0.45), EFFECTS, ("m",), seed=5)
 
 
-def test_a_planted_gain_is_found_and_a_planted_nothing_is_not(planted):
+def test_planted_effects_and_what_a_tool_buys_are_found(planted):
     by_name = {c.name: c for c in compared(planted).contrasts}
     web, python = by_name["web − base"], by_name["python − base"]
     assert web.is_significant
     assert web.difference.low < 0.2 < web.difference.high
     assert not python.is_significant
     assert not by_name["web × python over base"].is_significant
-
-
-def test_runs_are_compared_condition_by_condition_and_within_themselves():
-    made = study(Plant(samples=30), {"base": 0.0, "web": 0.1}, ("a", "b"), seed=1)
-    assert [c.name for c in compared(made).contrasts] == [
-        "a web − a base", "b web − b base", "b base − a base", "b web − a web",
-    ]  # fmt: skip
-    names = [c.name for c in compared(made, baseline="b web").contrasts]
-    assert names == ["a base − b web", "a web − b web", "b base − b web"]
-    names = [c.name for c in compared(made, baseline="web").contrasts]
-    assert names == ["a base − a web", "b base − b web"]
-
-
-def test_a_baseline_that_the_plan_does_not_have_makes_its_differences_exploratory():
-    made = study(Plant(samples=20), {"base": 0.0, "web": 0.1, "python": 0.1}, ("m",), seed=1)
-    plans = compared(made, baseline="web", planned=("python:web", "web:base")).plans
-    assert [(each.name, each.is_exploratory) for each in plans] == [
-        ("base − web", True), ("python − web", False),
-    ]  # fmt: skip
-    planned = compared(made, planned=("python:web", "cal:base")).plans
-    assert [(each.name, each.is_exploratory) for each in planned] == [("python − web", False)]
-
-
-def test_where_nothing_finished_there_is_no_figure_and_failures_count_as_0_of_all():
-    made = study(Plant(samples=40), {"base": 0.0, "web": 0.1}, ("m",), seed=1)
-    comparison = compared(rescored(made, None, "web"))
-    assert comparison.means["exact_match"][1].value is None
-    assert comparison.of_all[1].value == 0.0
-    assert comparison.contrasts[0].unpaired == 40
-
-
-@pytest.mark.parametrize("samples", [1, 2, 30])
-@pytest.mark.parametrize("value", [None, 0.0, 1.0])
-def test_every_table_can_be_written_for_poor_studies(samples, value):
-    """No NaN reaches a file (JSON refuses it), no warning is raised."""
-    made = study(Plant(samples=samples, repeats=2), EFFECTS, ("a", "b", "c"), seed=1)
-    poor = compared(replace(rescored(made, value), hooks=AnalysisHooks(statistics=STATISTICS)))
-    tables = tables_of(poor, statistics_of(poor))
-    for to in ("md", "csv", "latex"):
-        assert "nan" not in render(tables, to).lower()
-    assert json.loads(render(tables, "json"))["conditions"]["rows"]
-
-
-def test_the_share_of_the_gap_that_is_closed(planted):
-    """0.2 of 0.25 is 0.8."""
+    # 0.2 of 0.25 is 0.8.
     by_name = {c.condition: c for c in gaps_closed(compared(planted))}
     share = by_name["web"].share
     assert share.low < 0.8 < share.high
-
-
-def test_repeats_by_chance_flip_as_often_as_chance_says(planted):
-    """Two episodes of a sample with chance p differ with 2p(1-p), about 0.49 here."""
+    # Two episodes of a sample with chance p differ with 2p(1-p), about 0.49 here.
     found = noise_of(compared(planted))[0]
     assert found.flips.low < 0.49 < found.flips.high
     assert found.floor == pytest.approx(1.96 * (2 * 0.245 / 400) ** 0.5, abs=0.005)
 
-
-def test_what_a_tool_buys_is_gain_over_what_it_uses_more(planted):
     def dearer(seen):
         return replace(seen, used={**seen.used, "input_tokens": 2000.0, "output_tokens": 0.0})
 
@@ -138,10 +89,45 @@ def test_what_a_tool_buys_is_gain_over_what_it_uses_more(planted):
     assert found.per_unit["cent"].value is None
 
 
-def test_unknown_names_are_refused_with_the_known_ones(planted):
+def test_arms_are_compared_as_planned_and_else_exploratory():
+    made = study(Plant(samples=30), {"base": 0.0, "web": 0.1}, ("a", "b"), seed=1)
+    assert [c.name for c in compared(made).contrasts] == [
+        "a web − a base", "b web − b base", "b base − a base", "b web − a web",
+    ]  # fmt: skip
+    names = [c.name for c in compared(made, baseline="b web").contrasts]
+    assert names == ["a base − b web", "a web − b web", "b base − b web"]
+    names = [c.name for c in compared(made, baseline="web").contrasts]
+    assert names == ["a base − a web", "b base − b web"]
+    made = study(Plant(samples=20), {"base": 0.0, "web": 0.1, "python": 0.1}, ("m",), seed=1)
+    plans = compared(made, baseline="web", planned=("python:web", "web:base")).plans
+    assert [(each.name, each.is_exploratory) for each in plans] == [
+        ("base − web", True), ("python − web", False),
+    ]  # fmt: skip
+    planned = compared(made, planned=("python:web", "cal:base")).plans
+    assert [(each.name, each.is_exploratory) for each in planned] == [("python − web", False)]
+
+
+def test_failures_and_unknown_names_are_told(planted):
+    made = study(Plant(samples=40), {"base": 0.0, "web": 0.1}, ("m",), seed=1)
+    comparison = compared(rescored(made, None, "web"))
+    assert comparison.means["exact_match"][1].value is None
+    assert comparison.of_all[1].value == 0.0
+    assert comparison.contrasts[0].unpaired == 40
     with pytest.raises(ConfigError, match="known: exact_match, f1, jaccard"):
         compared(planted, metric="accuracy")
     with pytest.raises(ConfigError, match="known: base, web"):
         _ = compared(planted, baseline="nothing").contrasts
     with pytest.raises(ConfigError, match="no group 'age'"):
         compared(planted).by_group("age", "f1")
+
+
+@pytest.mark.parametrize("samples", [1, 2, 30])
+@pytest.mark.parametrize("value", [None, 0.0, 1.0])
+def test_every_table_can_be_written_for_poor_studies(samples, value):
+    """No NaN reaches a file (JSON refuses it), no warning is raised."""
+    made = study(Plant(samples=samples, repeats=2), EFFECTS, ("a", "b", "c"), seed=1)
+    poor = compared(replace(rescored(made, value), hooks=AnalysisHooks(statistics=STATISTICS)))
+    tables = tables_of(poor, statistics_of(poor))
+    for to in ("md", "csv", "latex"):
+        assert "nan" not in render(tables, to).lower()
+    assert json.loads(render(tables, "json"))["conditions"]["rows"]

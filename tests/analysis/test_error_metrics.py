@@ -32,21 +32,15 @@ def seen(number, off):
     return Observation(f"s{number}", 1, "read", metrics, used, 0, 0, "answered", ("provider",))
 
 
-def test_a_smaller_error_is_the_better_one(comparison):
+def test_a_smaller_error_is_better_has_an_interval_and_is_no_formula(comparison):
     (found,) = comparison.contrasts
     assert (found.better, found.worse, found.pairs, found.unpaired) == (3, 0, 5, 1)
     assert found.difference.value == pytest.approx(-2.0)
-
-
-def test_it_has_a_bootstrap_interval_and_says_over_how_many_it_is(comparison):
     base = comparison.means["days_off"][0]
     assert (base.value, base.samples, base.method) == (4.0, 5, "cluster bootstrap")
     table = conditions(comparison)
     assert table.notes[1].endswith("over the samples where it is defined: base 5, python 6.")
     assert table.columns[-1].name == "exact_match, counting failures as 0"
-
-
-def test_a_dollar_in_a_name_begins_no_formula(comparison):
     (axes,) = all_figures(comparison)["conditions"].axes[:1]
     axes.set_title(literal("big$model$x"))
     assert inline_svg(axes.get_figure(), "x")

@@ -30,26 +30,15 @@ def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF")
 
 
-def test_conditions_differ_in_marker_and_hatch_not_only_in_colour(comparison):
+def test_figures_tell_apart_and_forests_have_all_contrasts(comparison):
     found = looks(comparison.study.arms).values()
     assert len({look.marker for look in found}) == len({look.hatch for look in found}) == 4
-
-
-def test_frames(comparison):
     assert len(episodes(comparison)) == 2 * 4 * 40 * 2
     assert episodes(comparison)["cost_usd"].isna().all()
     table = differences(comparison).frame()
     assert list(table["difference"][:2]) == ["a web − a base", "a python − a base"]
     assert table["exact_match low"][0] <= table["exact_match"][0] <= table["exact_match high"][0]
     assert "exact_match low" in conditions(comparison).frame().columns
-
-
-def lines_of(figure):
-    """All texts of a figure."""
-    return "\n".join(text.get_text() for text in figure.findobj(Text))
-
-
-def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures():
     made = study(Plant(samples=40), EFFECTS, ("lab/A", "lab/B"), seed=1)
     texts = ("web:base", "(web:base)@A:(web:base)@B")
     comparison = Comparison(made, Options(resamples=1000, contrasts=texts, planned=texts[:1]))
@@ -57,10 +46,12 @@ def test_the_forest_has_a_row_for_each_contrast_and_model_with_its_figures():
     assert told.index("web − base") < told.index("lab/A") < told.index("lab/B")
     assert "(lab/A web − lab/A base) − (lab/B web − lab/B\nbase) (exploratory)" in told
     assert told.count("n = 40") == 3
-
-
-def test_what_gives_the_answer_away_is_not_on_the_frontier():
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
     figures = all_figures(Comparison(made, Options(resamples=1000)))
     assert "explicit" in lines_of(figures["conditions"])
     assert "explicit" not in lines_of(figures["frontier"])
+
+
+def lines_of(figure):
+    """All texts of a figure."""
+    return "\n".join(text.get_text() for text in figure.findobj(Text))

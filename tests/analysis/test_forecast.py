@@ -13,8 +13,9 @@ from agent_env.analysis.forecast import detectable_differences, forecast_run
 from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
-from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score, Usage
+from agent_env.records.schema import Condition, ModelFacts, Sample, Usage
 from tests.analysis.studies import study_of
+from tests.ended import scored as pair
 
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")
 LIMITS = {"steps": 10, "tokens": 50_000, "time_s": 60.0}
@@ -55,51 +56,33 @@ def earlier(model, name, tokens_in):
     return RunData(name, manifest(model=model), {}, {}, spent={"base": spent})
 
 
-def test_at_most_is_what_the_limits_allow():
+def test_forecasts_go_by_limits_guesses_and_earlier_runs():
     run = forecast_run(manifest(), ())
     base = run.conditions[0].amounts
     assert (run.episodes, base.most_tokens, base.most_s) == (20, 10 * 50_000, 600.0)
     assert base.most_cost_usd == pytest.approx(10 * 50_000 * 4.0 / 1e6)
     assert (run.amounts.most_tokens, run.amounts.most_s) == (1_000_000, 1200.0 / 4)
-
-
-def test_a_short_context_and_short_replies_bound_it_further():
     bounded = manifest(preflights=(preflight(4000),), model_parameters={"max_output_tokens": 100})
     base = forecast_run(bounded, ()).conditions[0].amounts
     assert base.most_tokens == 10 * 10 * 4000
     assert base.most_cost_usd == pytest.approx(10 * (39_000 * 1.0 + 1000 * 4.0) / 1e6)
-
-
-def test_the_time_is_unknown_where_no_test_call_tells_the_servers_speed():
-    short = preflight().model_copy(update={"probes": preflight().probes[:1]})
-    (base, _), (unknown, _) = (
-        forecast_run(manifest(preflights=(each,)), ()).conditions for each in (preflight(), short)
-    )
-    assert (base.amounts.expected_s, unknown.amounts.expected_s) == (10 * 8.0, None)
-    assert unknown.amounts.expected_tokens == base.amounts.expected_tokens
-
-
-def test_the_runs_limits_bound_the_whole():
     run = forecast_run(manifest(run_limits={"tokens": 9000, "cost_usd": 0.5, "time_s": 7.0}), ())
     amounts = run.amounts
     assert (amounts.most_tokens, amounts.most_cost_usd, amounts.most_s) == (9000, 0.5, 7.0)
-
-
-def test_the_guess_adds_tool_outputs_to_every_later_request():
     base, web = forecast_run(manifest(preflights=(preflight(),)), ()).conditions
     assert (base.amounts.expected_tokens, base.basis) == (10 * (300 + 400), "guess: 1 call")
     inputs = sum(500 + k * (400 + 800) for k in range(5))
     assert web.amounts.expected_tokens == 10 * (inputs + 5 * 400)
     assert web.amounts.expected_cost_usd == pytest.approx(10 * (inputs + 4.0 * 2000) / 1e6)
     assert base.amounts.expected_s == pytest.approx(10 * (2.0 + 300 * 0.02))
-
-
-def test_the_models_own_earlier_run_goes_before_anothers():
+    short = preflight().model_copy(update={"probes": preflight().probes[:1]})
+    (base, _), (unknown, _) = (
+        forecast_run(manifest(preflights=(each,)), ()).conditions for each in (preflight(), short)
+    )
+    assert (base.amounts.expected_s, unknown.amounts.expected_s) == (10 * 8.0, None)
+    assert unknown.amounts.expected_tokens == base.amounts.expected_tokens
     runs = [earlier("compatible/other", "a", 4000), earlier("compatible/m", "b", 2000)]
-    for number, basis, tokens in (
-        (2, "b, n = 4", 600),
-        (1, "a (other), n = 4", 1100),
-    ):
+    for number, basis, tokens in ((2, "b, n = 4", 600), (1, "a (other), n = 4", 1100)):
         base = forecast_run(manifest(), runs[:number]).conditions[0]
         assert (base.basis, base.amounts.expected_tokens) == (basis, 10 * tokens)
 
@@ -115,25 +98,18 @@ def planned(samples, conditions=("base", "web")):
 
 def earlier_scores(scores):
     scored = [
-        (
-            Episode(sample=f"s{i}", condition=name, repeat=1, model="m", status="finished"),
-            Score(sample=f"s{i}", condition=name, repeat=1, outcome="read", rule="",
-                  metrics={"exact_match": value}),
-        )
+        pair({"exact_match": value}, f"s{i}", name)
         for name, values in scores.items()
         for i, value in enumerate(values)
-    ]  # fmt: skip
+    ]
     return study_of(scored, list(scores), ("exact_match",))
 
 
-def test_without_an_earlier_run_the_guess_is_stated():
+def test_what_a_plan_can_show_goes_by_earlier_pairs_or_a_guess():
     (found,) = detectable_differences(planned(100), None)
     assert found.difference == pytest.approx(2.8015852 * (0.3 / 100) ** 0.5)
     assert (found.contrast, found.samples) == ("web − base", 100)
     assert found.basis == "guess: 30 % of pairs differ"
-
-
-def test_the_variance_of_earlier_pairs_is_taken_to_the_planned_number():
     rng = random.Random(1)
     base, web = ([float(rng.random() < p) for _ in range(40)] for p in (0.3, 0.6))
     (found,) = detectable_differences(planned(160), earlier_scores({"base": base, "web": web}))

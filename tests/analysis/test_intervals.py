@@ -22,31 +22,19 @@ def test_a_share_of_independent_samples_has_wilsons_interval(hits, n):
     assert (found.low, found.high) == pytest.approx(theirs, abs=1e-9)
 
 
-def test_samples_of_one_event_are_worth_less_than_as_many_of_their_own():
+def test_clusters_and_effects_by_second_sources():
     values = np.array([1.0, 1.0, 0.0, 0.0] * 10)[:, None]
     (alone,) = mean_estimates(values, np.arange(40), NOTHING_DRAWN, share=True)
     (shared,) = mean_estimates(values, np.arange(40) // 2, NOTHING_DRAWN, share=True)
     assert shared.low < alone.low
     assert shared.high > alone.high
-
-
-def test_one_sample_has_no_interval():
     (found,) = mean_estimates(np.array([[1.0]]), np.array([0]), NOTHING_DRAWN, share=True)
     assert (found.value, found.low, found.method) == (1.0, None, "one sample")
-
-
-def test_bonett_and_price_by_hand():
-    """8/23 - 2/23, half width 1.96 √((10/23 - (6/23)²) / 23) = 0.247."""
+    # 8/23 - 2/23, half width 1.96 √((10/23 - (6/23)²) / 23) = 0.247.
     low, high = paired_share_interval(7, 1, 21)
     assert (low, high) == pytest.approx((0.0134, 0.5083), abs=1e-4)
-
-
-def test_the_minimum_detectable_effect_difference_is_that_of_statsmodels():
     theirs = NormalIndPower(ddof=0).solve_power(nobs1=100, alpha=0.05, power=0.8, ratio=0)
     assert minimum_detectable_effect(0.5 / 100**0.5) == pytest.approx(0.5 * theirs, abs=1e-5)
-
-
-def test_four_times_the_samples_show_half_the_difference():
     error = 0.05
     assert samples_needed(error, 100, minimum_detectable_effect(error)) == 100
     assert samples_needed(error, 100, minimum_detectable_effect(error) / 2) == 400

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from agent_env.analysis.judges import judge_rates, last_verdict
-from agent_env.records.schema import Episode, JudgeCall, Sample, Score, Usage, Verdict
+from agent_env.records.schema import JudgeCall, Sample, Usage, Verdict
 from agent_env.testing import answer, puzzle
+from tests.ended import scored as scored_pair
 
 J = "compatible/j"
 
@@ -24,12 +25,7 @@ def judged(says, judge=J, metric="answer"):
 
 
 def pair(sample, reader, *said):
-    episode = Episode(
-        sample=sample, condition="base", repeat=1, model="m", status="finished", judged=said
-    )
-    metrics = {} if reader is None else {"answer": reader}
-    score = Score(sample=sample, condition="base", repeat=1, outcome="read", metrics=metrics)
-    return episode, score
+    return scored_pair({} if reader is None else {"answer": reader}, sample, judged=said)
 
 
 def made(*cells, query="q{n}"):
@@ -42,7 +38,7 @@ def made(*cells, query="q{n}"):
     return samples, scored
 
 
-def test_every_answer_is_counted_once_by_what_became_of_it():
+def test_judges_metrics_and_last_verdicts_are_counted_apart():
     samples = {name: puzzle(name) for name in "abcdefgh"}
     scored = [
         pair("a", 1, judged("right")),
@@ -60,9 +56,6 @@ def test_every_answer_is_counted_once_by_what_became_of_it():
     assert found.right.value == 0.5
     assert (found.calls, found.input_tokens, found.output_tokens) == (7, 600, 60)
     assert found.cost_usd is None
-
-
-def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts():
     first, second = judged("wrong"), judged("right")
     other = judged("wrong", judge="openai/k")
     dated = judged("wrong", metric="answer_time")
@@ -77,7 +70,7 @@ def test_several_judges_and_metrics_are_apart_and_the_last_verdict_counts():
     assert [row.right.value for row in rows] == [1.0, None, 0.0]
 
 
-def test_answers_to_one_query_count_together():
+def test_what_judges_say_has_intervals_by_query():
     cells = [(1, "right")] * 16 + [(1, "wrong")] * 4
     _, scored = made(*cells)
     apart, _ = made(*cells)
@@ -90,9 +83,6 @@ def test_answers_to_one_query_count_together():
     assert alone.right.value == clustered.right.value == 0.8
     assert (alone.right.low, alone.right.high) == pytest.approx((0.584, 0.919), abs=0.001)
     assert (clustered.right.low, clustered.right.high) == pytest.approx((0.376, 0.964), abs=0.001)
-
-
-def test_where_all_are_right_the_interval_is_wilsons():
     (found,) = judge_rates(*made(*[(1, "right")] * 4))
     assert (found.right.value, found.right.high, found.right.samples) == (1.0, 1.0, 4)
     assert round(found.right.low or 0, 3) == 0.51

@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from agent_env.analysis.intervals import (
-    Estimate,
-    mean_estimates,
-)
+from agent_env.analysis.intervals import Estimate, mean_estimates
 from agent_env.analysis.resampling import bootstrap_means, draw_weights
 
 ALONE = [(str(k), float(k % 20 < 10)) for k in range(40)]
@@ -24,12 +21,8 @@ def width(values, share=False):
 
 
 @pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
-def test_samples_of_one_cluster_count_less_than_as_many_alone(share):
+def test_samples_of_one_cluster_count_less_and_a_comparison_says_the_same(share):
     assert width(TOGETHER, share) > 1.3 * width(ALONE, share)
-
-
-@pytest.mark.parametrize("share", [True, False], ids=["share", "mean"])
-def test_a_comparison_of_the_same_samples_has_the_same_interval(share):
     values = [(str(k % 7), float(k % 3 == 0)) for k in range(30)]
     column = np.array([value for _, value in values])[:, None]
     clusters = np.array([k % 7 for k in range(30)])
@@ -38,13 +31,10 @@ def test_a_comparison_of_the_same_samples_has_the_same_interval(share):
     assert mean_interval(values, share) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_two_tables_have_no_bootstrap_and_a_share_counts_as_two():
+def test_too_few_clusters_have_no_bootstrap():
     """Ten answers in two tables gave 90 % [80, 100]: a bootstrap of two points."""
     values = [("a", 1.0)] * 5 + [("b", 1.0)] * 4 + [("b", 0.0)]
     assert mean_interval(values) is None
     assert mean_interval(values, share=True) == pytest.approx((0.2787, 0.9953), abs=1e-4)
-
-
-def test_four_clusters_are_too_few_and_five_are_not():
     assert mean_interval([(str(k), float(k)) for k in range(4)]) is None
     assert mean_interval([(str(k), float(k)) for k in range(5)]) is not None

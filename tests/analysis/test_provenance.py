@@ -18,11 +18,12 @@ from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
-from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, ToolCall
+from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
+from tests.ended import ended
 
 PROOF = "https://encyclopedia.example/article/First_Hague_Peace_Conference"
 EVENT = KbEvent(event="the first Hague Peace Conference", aspect="start", level="day", value=18)
@@ -44,10 +45,7 @@ FINDER = PuzzleFaults(shipped_tables())
 def told(condition, answer, **fields):
     """The record of an episode that ended with this answer line (or text of several words)."""
     text = answer if answer is None or " " in answer else f"MY ANSWER: {answer}"
-    episode = Episode.model_validate({
-        "sample": "p", "condition": condition, "repeat": 1, "model": "m", "status": "finished",
-        "answer": text, "stop_reason": "answered", **fields,
-    })  # fmt: skip
+    episode = ended(text, "p", condition, **{"stop_reason": "answered"} | fields)
     scored = score(PUZZLE, episode)
     return TraceProvenance(
         PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER
@@ -73,16 +71,18 @@ OPENED = (PageRef(url=PROOF + "#top", how="opened", digest="d"),)
 READ = called(("open_page", PROOF, "It opened on 18 May 1899."))
 
 
-def test_a_right_answer():
+def test_answers_sources_and_knowledge():
     found = told("web", "1960-07-18", messages=READ, pages=OPENED)
     assert (found.verdict, found.failure, found.errors.wrong) == ("read", "", ())
     assert found.stands_on == (PROOF + "#top",)
     assert [use.used for use in found.uses] == [True]
     unread = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
     assert (unread.verdict, [use.used for use in unread.uses]) == ("memory or luck", [False])
-
-
-def test_without_the_web_a_wrong_event_is_missing_knowledge():
+    silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
+    assert (silent.verdict, silent.stands_on) == ("memory or luck", ())
+    shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
+    listed = told("web", "1960-07-18", messages=shown, pages=LISTED)
+    assert (listed.verdict, listed.stands_on) == ("read", (PROOF,))
     found = told("base", "1960-07-25")
     assert (found.verdict, found.failure) == ("guessed", "not known")
     (wrong,) = found.errors.wrong
@@ -90,21 +90,92 @@ def test_without_the_web_a_wrong_event_is_missing_knowledge():
     assert wrong.violates[0].pages == (PROOF,)
     (missed,) = found.errors.missed
     assert (missed.misread.type, missed.rule) == ("event", "the wrong dates violate it")
+    proof = Proof(constraint=0, urls=(PROOF,), dates=("1960", "1964"), shares="years")
+    years = PUZZLE.model_copy(update={"proofs": (proof,)})
+    ferry = "https://things.example/ferry/x"
+    shown = called(("open_page", ferry, "to be had from 22 September 1972 to 29 November 1976"))
+    pages = (PageRef(url=ferry, how="opened", digest="d"),)
+    episode = ended(None, "p", "web", messages=shown, pages=pages)
+    faults = told("web", "1973-07-25", messages=shown).errors
+    source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
+    assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
+    shown = called(("open_page", PROOF, "18 May 1899; 25 July 1899; a plan of 25 January 1898"))
+    said = Message(role="assistant", content="The plan was of January 25, 1898, so day 25.")
+    pages = (PageRef(url=PROOF, how="opened", digest="d"),)
+    found = told("web", "1960-07-25", messages=(*shown, said), pages=pages)
+    assert (found.source.date, found.source.is_written) == ("1898-01-25", True)
+    line = (
+        f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
+    )
+    assert line in record_lines(found)
+
+
+AGAIN, OTHERS = (
+    called(*[("web_search", f'{{"query": "{n}"}}', "[1] y") for n in queries])
+    for queries in ("xxx", "012")
+)
+UNREAD_CALL = Message(
+    role="assistant",
+    tool_calls=(ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call"),),
+)
+IN_TEXT = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
+PROMPT = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
+ECHO = (Message(role="user", content=PROMPT), Message(role="assistant", content=PROMPT))
+REPEATED = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
+WRONG, UNREADABLE = "1960-07-25", "no answer: unreadable: "
+
+
+def stopped(reason, **fields):
+    return {"stop_reason": reason, **fields}
 
 
 @pytest.mark.parametrize(
-    ("fields", "failure"),
+    ("condition", "answer", "fields", "first"),
     [
-        ({"messages": COMPUTED}, "not searched"),
-        ({"messages": SEARCHED}, "not found"),
-        ({"messages": SEARCHED, "pages": LISTED}, "not opened"),
-        ({"messages": SEARCHED, "pages": OPENED}, "misread"),
-        ({"messages": READ, "pages": LISTED}, "misread"),
+        ("web+python", WRONG, {"messages": COMPUTED}, "guessed: not searched"),
+        ("web+python", WRONG, {"messages": SEARCHED}, "guessed: not found"),
+        ("web+python", WRONG, {"messages": SEARCHED, "pages": LISTED}, "guessed: not opened"),
+        ("web+python", WRONG, {"messages": SEARCHED, "pages": OPENED}, "guessed: misread"),
+        ("web+python", WRONG, {"messages": READ, "pages": LISTED}, "guessed: misread"),
+        ("explicit+web", WRONG, {}, "given: miscalculated"),
+        ("web", WRONG, stopped("tool_calls"), "guessed: limit: tool_calls"),
+        ("web", WRONG, stopped("tokens"), "guessed: limit: tokens"),
+        ("web", WRONG, stopped("cost"), "guessed: limit: cost"),
+        ("web", WRONG, stopped("time"), "guessed: limit: time"),
+        ("web", WRONG, stopped("steps"), "guessed: limit: steps"),
+        ("web", WRONG, stopped("truncated"), "guessed: limit: truncated"),
+        ("web", WRONG, stopped("context", messages=SEARCHED), "guessed: context"),
+        ("web", "1960-07-18", stopped("context", messages=SEARCHED), "memory or luck: "),
+        ("web", IN_TEXT, {"tools": ("web_search",)}, "no answer: tool call in text (<tool_call>)"),
+        ("base", IN_TEXT, {}, UNREADABLE),
+        ("web", WRONG, {"messages": (UNREAD_CALL,)}, "guessed: malformed calls (1 of 1)"),
+        ("web", None, stopped("steps", messages=AGAIN), "no answer: loop (the same call)"),
+        ("web", WRONG, {"messages": AGAIN}, "guessed: not found"),
+        ("web", None, stopped("steps", messages=OTHERS), "no answer: limit: steps"),
+        ("web", REPEATED, stopped("truncated"), "no answer: loop (the same text)"),
+        ("base", f"{REPEATED}\nMY ANSWER: {WRONG}", {}, "guessed: not known"),
+        ("base", "I see no way to tell. " * 3, {}, UNREADABLE),
+        ("base", PROMPT, {"messages": ECHO}, "no answer: echo of the prompt"),
+        (
+            "base",
+            f"{PROMPT}\nIt began on some day, so I cannot say.",
+            {"messages": ECHO},
+            UNREADABLE,
+        ),
+        ("web", WRONG, {}, "guessed: no call"),
+        ("python", WRONG, {}, "guessed: no call"),
+        ("web", "I cannot tell the date of that.", {}, "no answer: no call"),
+        ("python", "I cannot tell the date of that.", {}, "no answer: no call"),
+        ("web", WRONG, {"hosted_calls": 1}, "guessed: not found"),
+        ("base", None, stopped("refused"), "no answer: refused"),
+        ("base", None, {"status": "failed", "failure": "ModelError: 500"}, "failed: "),
     ],
 )
-def test_with_the_web_retrieval_and_reading_are_told_apart(fields, failure):
-    found = told("web+python", "1960-07-25", **fields)
-    assert (found.verdict, found.failure) == ("guessed", failure)
+def test_what_failed_first_is_told(condition, answer, fields, first):
+    found = told(condition, answer, **fields)
+    said = f"{found.verdict}: {found.failure}"
+    assert said.startswith(first) if first == UNREADABLE else said == first
+    assert found.verdict != "failed" or found.because == "ModelError: 500"
 
 
 COPY = "https://copies.example/page/First_Hague_Peace_Conference"
@@ -180,17 +251,14 @@ ATTACK = SampleAttack(
 def under(sample, condition, disturbance, **fields):
     (_, made) = with_disturbances([parse_condition(condition)], [disturbance])
     answer = fields.pop("answer")
-    episode = Episode.model_validate({
-        "sample": "p", "condition": made.name, "repeat": 1, "model": "m", "status": "finished",
-        "answer": f"MY ANSWER: {answer}", "stop_reason": "answered", **fields,
-    })  # fmt: skip
+    episode = ended(f"MY ANSWER: {answer}", "p", made.name, stop_reason="answered", **fields)
     metrics = fields.get("metrics", {})
     scored = score(sample, episode)
     scored = scored.model_copy(update={"metrics": {**scored.metrics, **metrics}})
     return TraceProvenance(sample, episode, scored, made, "exact_match", FINDER).record()
 
 
-def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
+def test_planted_pages_and_dates_are_told_apart():
     attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
     its = Disturbance(suffix="attacked-false-page", attack="false-page")
     found = under(
@@ -206,11 +274,6 @@ def test_an_answer_that_an_attacking_page_wants_stands_on_that_page():
     )
     other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
     assert (other.verdict, other.failure) == ("guessed", "not found")  # it never saw the page
-
-
-def test_a_planted_answer_is_a_guess_only_where_the_plain_condition_gives_it_too():
-    attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
-    its = Disturbance(suffix="attacked-false-page", attack="false-page")
     shown = (PageRef(url=FALSE, how="opened", digest="d"),)
     fooled = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED, pages=shown)
     right, same = (told("web", answer, messages=READ, pages=OPENED) for answer in GIVEN)
@@ -219,21 +282,12 @@ def test_a_planted_answer_is_a_guess_only_where_the_plain_condition_gives_it_too
     assert fooled.in_world_of([right, guess]).verdict == "fooled"
     other = fooled.in_world_of([same])
     assert (other.verdict, other.failure, other.stands_on) == ("guessed", "misread", ())
-
-
-GIVEN = ("1960-07-18", "1960-07-25")
-
-
-def test_the_answer_of_the_unchanged_world_is_memory_and_no_failure_of_retrieval():
     found = under(
         PUZZLE, "web", Disturbance(suffix="shifted", ablation="shifted"), answer="1960-07-25",
         messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
     )  # fmt: skip
     assert (found.verdict, found.failure) == ("remembered", "memory without the page")
     assert [use.used for use in found.uses] == [False]
-
-
-def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved():
     found = under(
         PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
         messages=SEARCHED,
@@ -241,38 +295,7 @@ def test_where_the_proving_pages_are_gone_nothing_could_be_retrieved():
     assert (found.verdict, found.failure) == ("guessed", "pages gone")
 
 
-def test_a_right_answer_stands_on_a_listed_page_only_if_the_list_has_its_date():
-    silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
-    assert (silent.verdict, silent.stands_on) == ("memory or luck", ())
-    shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
-    listed = told("web", "1960-07-18", messages=shown, pages=LISTED)
-    assert (listed.verdict, listed.stands_on) == ("read", (PROOF,))
-
-
-def test_years_within_the_span_of_another_page_come_from_that_page():
-    proof = Proof(constraint=0, urls=(PROOF,), dates=("1960", "1964"), shares="years")
-    years = PUZZLE.model_copy(update={"proofs": (proof,)})
-    ferry = "https://things.example/ferry/x"
-    shown = called(("open_page", ferry, "to be had from 22 September 1972 to 29 November 1976"))
-    episode = Episode.model_validate({
-        "sample": "p", "condition": "web", "repeat": 1, "model": "m", "status": "finished",
-        "messages": shown, "pages": (PageRef(url=ferry, how="opened", digest="d"),),
-    })  # fmt: skip
-    faults = told("web", "1973-07-25", messages=shown).errors
-    source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
-    assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
-
-
-def test_a_date_that_the_model_wrote_down_is_the_likelier_source():
-    shown = called(("open_page", PROOF, "18 May 1899; 25 July 1899; a plan of 25 January 1898"))
-    said = Message(role="assistant", content="The plan was of January 25, 1898, so day 25.")
-    pages = (PageRef(url=PROOF, how="opened", digest="d"),)
-    found = told("web", "1960-07-25", messages=(*shown, said), pages=pages)
-    assert (found.source.date, found.source.is_written) == ("1898-01-25", True)
-    line = (
-        f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
-    )
-    assert line in record_lines(found)
+GIVEN = ("1960-07-18", "1960-07-25")
 
 
 FOUND = ("open_page", PROOF, "It opened on 18 May 1899.")
@@ -306,10 +329,25 @@ def test_a_fault_of_a_tool_failed_first_only_where_it_can_be_why(
     assert found.failure == failure
 
 
-def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
+def test_miscalculations_and_answers_not_given():
     found = told("web+python", "1960-08-18", messages=COMPUTED)
     assert (found.verdict, found.failure) == ("memory or luck", "dropped a constraint")
     assert {ref.type for ref in found.errors.wrong[0].violates} == {"month", "weekday"}
+    days = PUZZLE.model_copy(
+        update={"facts": (EVENT, OnWeekday(weekday="Monday")), "constraints": ("on its day", "M")}
+    )
+    episode = ended("MY ANSWER: 1960-08-18", "p", "web", stop_reason="answered", messages=READ)
+    record = TraceProvenance(
+        days, episode, score(days, episode), parse_condition("web"), "exact_match", FINDER
+    ).record()
+    assert record.failure == "miscalculated"
+    found = told("base", "I see 1960-07-18.")
+    assert found.verdict == "no answer"
+    assert found.failure.startswith("unreadable: ")
+    assert found.failure.endswith("the text holds the right dates")
+    found = told("web", "None", messages=SEARCHED)
+    assert (found.verdict, found.failure) == ("no answer", "not found")
+    assert found.errors.missed[0].rule == "no date given"
 
 
 @pytest.mark.parametrize(
@@ -325,53 +363,6 @@ def test_a_wrong_calculation_is_reasoning_even_where_nothing_was_searched():
 def test_a_stated_constraint_that_no_wrong_date_meets_was_dropped(answer, failure):
     assert told("web", answer, messages=READ, pages=OPENED).failure == failure
     assert told("web", answer, messages=SEARCHED).failure in ("not found", "dropped a constraint")
-
-
-def test_a_date_that_meets_what_is_stated_and_not_its_weekday_is_miscalculated():
-    days = PUZZLE.model_copy(
-        update={"facts": (EVENT, OnWeekday(weekday="Monday")), "constraints": ("on its day", "M")}
-    )
-    episode = Episode.model_validate({
-        "sample": "p", "condition": "web", "repeat": 1, "model": "m", "status": "finished",
-        "answer": "MY ANSWER: 1960-08-18", "stop_reason": "answered", "messages": READ,
-    })  # fmt: skip
-    record = TraceProvenance(
-        days, episode, score(days, episode), parse_condition("web"), "exact_match", FINDER
-    ).record()
-    assert record.failure == "miscalculated"
-
-
-def test_with_explicit_dates_there_is_nothing_to_retrieve():
-    found = told("explicit+web", "1960-07-25")
-    assert (found.verdict, found.failure) == ("given", "miscalculated")
-
-
-@pytest.mark.parametrize("reason", ["steps", "tool_calls", "tokens", "cost", "time", "truncated"])
-def test_a_limit_reached_is_the_budget(reason):
-    found = told("web", "1960-07-25", stop_reason=reason)
-    assert (found.verdict, found.failure) == ("guessed", f"limit: {reason}")
-
-
-def test_an_unreadable_answer_is_formatting_and_the_right_dates_in_it_are_seen():
-    found = told("base", "I see 1960-07-18.")
-    assert found.verdict == "no answer"
-    assert found.failure.startswith("unreadable: ")
-    assert found.failure.endswith("the text holds the right dates")
-
-
-def test_a_full_context_is_no_mere_budget():
-    wrong, right = (
-        told("web", answer, stop_reason="context", messages=SEARCHED)
-        for answer in ("1960-07-25", "1960-07-18")
-    )
-    assert (wrong.failure, right.failure) == ("context", "")
-
-
-def test_a_call_that_stands_in_the_answer_is_named_by_its_form():
-    text = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
-    found = told("web", text, tools=("web_search", "open_page"))
-    assert found.failure == "tool call in text (<tool_call>)"
-    assert told("base", text).failure.startswith("unreadable: ")
 
 
 @pytest.mark.parametrize(
@@ -402,70 +393,12 @@ def test_whatever_the_toolbox_turns_away_counts_as_malformed(name, arguments):
     assert found.failure == "malformed calls (1 of 1)"
 
 
-def test_a_call_that_the_text_protocol_could_not_read_is_malformed():
-    call = ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call")
-    messages = (Message(role="assistant", tool_calls=(call,)),)
-    assert told("web", "1960-07-25", messages=messages).failure == "malformed calls (1 of 1)"
-
-
-def test_a_call_repeated_until_a_limit_is_a_loop_and_else_is_not():
-    again = called(*[("web_search", '{"query": "x"}', "[1] y")] * 3)
-    found = told("web", None, messages=again, stop_reason="steps")
-    assert found.failure == "loop (the same call)"
-    assert told("web", "1960-07-25", messages=again).failure == "not found"
-    other = called(*[("web_search", f'{{"query": "{n}"}}', "[1] y") for n in range(3)])
-    assert told("web", None, messages=other, stop_reason="steps").failure == "limit: steps"
-
-
-def test_a_reply_whose_end_repeats_itself_is_a_loop_where_no_answer_is_read():
-    text = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
-    found = told("web", text, stop_reason="truncated")
-    assert found.failure == "loop (the same text)"
-    assert told("base", text + "\nMY ANSWER: 1960-07-25").failure == "not known"
-    assert told("base", "I see no way to tell. " * 3).failure.startswith("unreadable: ")
-
-
-def test_a_reply_that_repeats_the_prompt_is_an_echo():
-    prompt = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
-    messages = (Message(role="user", content=prompt), Message(role="assistant", content=prompt))
-    assert told("base", prompt, messages=messages).failure == "echo of the prompt"
-    longer = f"{prompt}\nThe conference began on some day that I do not know, so I cannot say."
-    assert told("base", longer, messages=messages).failure.startswith("unreadable: ")
-
-
-@pytest.mark.parametrize("condition", ["web", "python"])
-def test_that_tools_were_offered_and_never_called_comes_first(condition):
-    for text in ("1960-07-25", "I cannot tell the date of that."):
-        assert told(condition, text).failure == "no call"
-
-
-def test_no_call_is_none_where_the_reply_was_cut_or_a_provider_called():
-    assert told("web", "1960-07-25", stop_reason="truncated").failure == "limit: truncated"
-    assert told("web", "1960-07-25", hosted_calls=1).failure == "not found"
-
-
-def test_refusals_and_failures_are_kinds_of_their_own():
-    refused = told("base", None, stop_reason="refused")
-    assert (refused.verdict, refused.failure) == ("no answer", "refused")
-    failed = told("base", None, status="failed", failure="ModelError: 500", stop_reason=None)
-    assert (failed.verdict, failed.because) == ("failed", "ModelError: 500")
-
-
-def test_giving_up_with_the_proving_page_unopened_is_retrieval():
-    found = told("web", "None", messages=SEARCHED)
-    assert (found.verdict, found.failure) == ("no answer", "not found")
-    assert found.errors.missed[0].rule == "no date given"
-
-
-def test_a_right_result_of_the_interpreter_that_is_ignored():
+def test_calls_are_used_ignored_or_repeated():
     ran = called(("python", '{"code": "x"}', "1960-07-18"))
     (use,) = told("python", "1960-07-25", messages=ran).uses
     assert (use.tool, use.used, use.right_but_unused) == ("python", False, True)
     (used,) = told("python", "1960-07-18", messages=ran).uses
     assert (used.used, used.right_but_unused) == (True, False)
-
-
-def test_identical_calls_are_counted_whatever_the_order_of_their_arguments():
     twice = called(
         ("web_search", '{"query": "a", "limit": 5}', "x"),
         ("open_page", '{"url": "u"}', "y"),
@@ -477,22 +410,16 @@ def test_identical_calls_are_counted_whatever_the_order_of_their_arguments():
     assert told("python", "1960-07-25", messages=row).repeated[0].is_loop
 
 
-def test_a_family_without_rules_of_its_own_is_unexplained():
+def test_questions_without_rules_or_with_their_evidence():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
-    episode = Episode(sample="p", condition="base", repeat=1, model="m", status="finished",
-                      answer="MY ANSWER: 1960-07-25", stop_reason="answered")  # fmt: skip
+    episode = ended("MY ANSWER: 1960-07-25", "p", stop_reason="answered")
     found = TraceProvenance(sample, episode, score(PUZZLE, episode), parse_condition("base"),
                      "exact_match", None).record()  # fmt: skip
     assert (found.verdict, found.failure) == ("unknown", "no page named")
 
-
-def test_a_question_that_holds_its_evidence_is_misread_unless_a_tool_put_the_answer_out():
-    sample = Sample(id="p", task="other", gold=("1960-07-18",))
-
     def found(answer, messages=(), errors=0):
-        episode = Episode(sample="p", condition="python", repeat=1, model="m", status="finished",
-                          answer=f"MY ANSWER: {answer}", stop_reason="answered",
-                          messages=messages, tool_errors=errors)  # fmt: skip
+        episode = ended(f"MY ANSWER: {answer}", "p", "python", stop_reason="answered",
+                        messages=messages, tool_errors=errors)  # fmt: skip
         return TraceProvenance(
             sample, episode, score(PUZZLE, episode), parse_condition("python"), "exact_match",
             None, is_stated=True,

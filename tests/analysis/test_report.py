@@ -32,38 +32,33 @@ def text():
     return report(TURNED + "z" * 5000, HOSTILE)
 
 
-def test_a_hostile_name_is_text_in_tables_and_figures(text):
+def test_hostile_names_scripts_and_references(text):
     assert "hacked=1" in text
     assert "<script>hacked" not in text
     assert "<img" not in text
     assert text.count("<script>") == text.count("</script>") == 1
     assert "--><b>" not in text
-
-
-def test_what_turns_text_around_is_seen_in_tables_and_figures(text):
     assert not set("\u202e\x1b\x9d") & set(text)
     assert r"a\u202egnp.exe\u001b[2J\u009d" in text
     assert visible(literal(TURNED)) == literal(TURNED)
     assert len(literal("z" * 5000)) == LONGEST
-
-
-def test_the_policy_names_the_digest_of_the_script(text):
     script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
     assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
-
-
-def test_ids_are_unique_and_references_have_a_target(text):
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     wanted = re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text)
     assert {one or other for one, other in wanted} <= set(ids)
 
 
-def test_a_single_sample_gives_a_report_without_an_invented_figure():
+def test_it_invents_no_figure_and_draws_the_same_twice():
     alone = report("a", "b", samples=1)
     assert "There is one sample only: no interval and no test is due." in alone
     assert not re.search(r">\s*nan\b", alone, re.IGNORECASE)
+    made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.2}, ("a",), 1))
+    first, second = (inline_svg(all_figures(made)["conditions"], "x") for _ in range(2))
+    assert "clip-path" in first
+    assert first == second
 
 
 def test_settings_tell_what_a_method_section_needs(tmp_path):
@@ -85,10 +80,3 @@ def test_settings_tell_what_a_method_section_needs(tmp_path):
     update = {"scorer": "m.py:strict", "options": {"scorer": "exact", "case": True}}
     named = dict(settings({"run": manifest.model_copy(update=update)}).rows)
     assert (named["scorer"], named["task options"]) == ("m.py:strict", "case True")
-
-
-def test_the_same_figure_gives_the_same_svg():
-    made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.2}, ("a",), 1))
-    first, second = (inline_svg(all_figures(made)["conditions"], "x") for _ in range(2))
-    assert "clip-path" in first
-    assert first == second

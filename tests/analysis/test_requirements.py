@@ -9,21 +9,12 @@ from hypothesis import strategies as st
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.requirements import Judged, _answer, exit_code, judge, junit
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Episode, Score
 from tests.analysis.studies import study_of
+from tests.ended import scored as pair
 
 
 def scored(condition, right, of=20):
-    for number in range(of):
-        sample = f"s{number}"
-        episode = Episode(
-            sample=sample, condition=condition, repeat=1, model="m", status="finished"
-        )
-        metrics = {"em": float(number < right)}
-        yield (
-            episode,
-            Score(sample=sample, condition=condition, repeat=1, outcome="read", metrics=metrics),
-        )
+    return [pair({"em": float(n < right)}, f"s{n}", condition) for n in range(of)]
 
 
 @pytest.fixture(scope="module")
@@ -61,16 +52,7 @@ def test_a_requirement_and_its_opposite_are_never_both_met(one, two, bound):
     assert pair in ({"met", "not met"}, {"not known yet"})
 
 
-def test_not_met_weighs_more_than_not_known_yet():
-    def judged(*answers):
-        return [Judged("x >= 1", answer, "x", "") for answer in answers]
-
-    assert exit_code(judged("met", "met")) == 0
-    assert exit_code(judged("met", "not known yet", "not met")) == 1
-    assert exit_code(judged("not known yet", "met")) == 3
-
-
-def test_junit_counts_failures_and_errors_and_escapes_control_characters():
+def test_junit_and_exit_codes():
     rows = [
         Judged("a >= 1", "met", "a", "2"),
         Judged("b >= 1", "not met", "b\x1b[31m<b>", "0"),
@@ -81,3 +63,10 @@ def test_junit_counts_failures_and_errors_and_escapes_control_characters():
     assert suite[1].get("name") == "b >= 1 (b\\u001b[31m<b>)"
     assert suite[1][0].tag == "failure"
     assert suite[2][0].get("message") == "not known yet: cost <= 1: cost unknown"
+
+    def judged(*answers):
+        return [Judged("x >= 1", answer, "x", "") for answer in answers]
+
+    assert exit_code(judged("met", "met")) == 0
+    assert exit_code(judged("met", "not known yet", "not met")) == 1
+    assert exit_code(judged("not known yet", "met")) == 3

@@ -27,10 +27,11 @@ from agent_env.analysis.significance import (
 COUNTS = st.integers(0, 60)
 
 
-def test_the_published_example_of_airway_reactivity():
+def test_published_values_and_what_was_not_tested():
     """Fagerland, Lydersen and Laake (2013): 7 and 1 discordant pairs, exact 0.070, mid-p 0.039."""
     assert mcnemar_exact(7, 1) == pytest.approx(0.0703, abs=5e-5)
     assert mcnemar_mid(7, 1) == pytest.approx(0.0391, abs=5e-5)
+    assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
 
 
 @given(COUNTS, COUNTS)
@@ -57,10 +58,6 @@ def test_mid_p_is_never_larger_than_the_exact_p(better, worse):
 def test_holm_is_that_of_statsmodels(p_values):
     theirs = multipletests(p_values, method="holm")[1]
     assert holm(p_values) == pytest.approx(list(theirs))
-
-
-def test_what_was_not_tested_stays_untested_and_is_not_counted():
-    assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
 
 
 def alone(count):
@@ -91,18 +88,12 @@ def test_of_bounded_scores_a_gain_and_a_loss_are_added_and_the_margin_is_narrowe
     )
 
 
-def test_samples_of_one_cluster_count_together():
+def test_clusters_count_together_and_few_show_nothing():
     """Thirty copies of ten samples say as much as the ten."""
     values = np.array([0.0, 0.1, -0.1, 0.2, 0.0, -0.2, 0.1, 0.0, 0.1, -0.1])
     copies, clusters = np.repeat(values, 30), np.repeat(alone(10), 30)
     assert tost_p(copies, clusters, 0.2, 1.0) == pytest.approx(tost_p(values, alone(10), 0.2, 1.0))
-
-
-def test_few_clusters_show_nothing():
     assert tost_p(np.zeros(40), np.repeat(alone(4), 10), 0.9, 1.0) is None
-
-
-def test_ten_equal_pairs_do_not_show_that_no_difference_is_larger_than_5_points():
     p = tost_p(np.zeros(10), alone(10), 0.05, 1.0)
     assert p > 0.3
 

@@ -38,21 +38,15 @@ def observation(sample, condition, outcome="read"):
     return observe(gold, episode, score)
 
 
-def test_an_observation_counts_missing_and_extra_dates_and_leaves_the_unknown_open():
+def test_what_is_shared_and_labelled():
     seen = observation("a", "web")
     assert (seen.absent, seen.extra) == (1, 1)
     assert (seen.used["steps"], seen.used["cost_usd"], seen.used["input_tokens"]) == (3, None, None)
     assert observation("a", "web", "unreadable").absent is None
-
-
-def test_one_run_is_labelled_by_condition_and_several_by_model_too():
     assert [a.label for a in assemble([run("m", "ab")], METRICS).arms] == ["base", "web"]
     both = assemble([run("m", "ab"), run("n", "ab")], METRICS)
     assert [a.label for a in both.arms] == ["m base", "m web", "n base", "n web"]
     assert both.notes == ()
-
-
-def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said():
     made = assemble([run("m", "abcd"), run("n", "bcde")], METRICS)
     assert [s.id for s in made.samples] == ["b", "c", "d"]
     assert {o.sample for arm in made.arms for o in arm.observations} == {"b", "c", "d"}
@@ -60,22 +54,17 @@ def test_runs_over_different_samples_are_cut_to_what_they_share_and_that_is_said
         "The runs asked different samples (m 4, n 4): compared over the 3 that all have, "
         "2 left out."
     )
-
-
-def test_strictly_such_runs_are_refused():
     with pytest.raises(ConfigError, match="different samples"):
         assemble([run("m", "ab"), run("n", "bc")], METRICS, strict=True)
-
-
-def test_samples_of_one_name_and_another_content_are_left_out():
+    with pytest.raises(ConfigError, match="no sample in common"):
+        assemble([run("m", "a"), run("n", "b")], METRICS)
+    with pytest.raises(ConfigError, match="different tasks"):
+        assemble([run("m", "a"), run("n", "a", task="event-check")], METRICS)
     other = run("n", "ab")
     changed = {**other.samples, "b": Sample(id="b", task="time-puzzles", gold=())}
     made = assemble([run("m", "ab"), RunData("n", other.manifest, changed, {})], METRICS)
     assert [s.id for s in made.samples] == ["a"]
     assert "1 samples bear the same id but differ in content" in made.notes[0]
-
-
-def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages():
     plain, other = run("m", "ab"), run("n", "ab")
     attack = SampleAttack(name="false-page", variant="1", planted=("1990-05-01",), pages=())
     attacked = {
@@ -87,14 +76,7 @@ def test_a_sample_is_the_same_whatever_attacks_a_run_plants_on_its_pages():
     assert not any("differ in content" in note for note in study.notes)
 
 
-def test_runs_without_a_common_sample_or_of_different_tasks_are_refused():
-    with pytest.raises(ConfigError, match="no sample in common"):
-        assemble([run("m", "a"), run("n", "b")], METRICS)
-    with pytest.raises(ConfigError, match="different tasks"):
-        assemble([run("m", "a"), run("n", "a", task="event-check")], METRICS)
-
-
-def test_prompts_versions_and_missing_conditions_are_named():
+def test_what_differs_or_is_missing_is_named():
     other = run("n", "a", "base", prompt="paper", versions={"agent-env": "2"})
     notes = assemble([run("m", "a"), other], METRICS).notes
     assert notes == (
@@ -102,17 +84,23 @@ def test_prompts_versions_and_missing_conditions_are_named():
         "The runs were made with different versions of agent-env: m 1, n 2.",
         "n has no condition web; it is compared without.",
     )
-
-
-def test_scorers_and_metrics_of_their_own_that_differ_are_named():
     other = run("n", "a", scorer="m.py:strict", metrics=("m.py:letters",))
     assert assemble([run("m", "a"), other], METRICS).notes == (
         "The runs have different scorers: m None, n m.py:strict.",
         "The runs have different metrics of their own: m (), n ('m.py:letters',).",
     )
-
-
-def test_a_disturbed_condition_that_one_run_has_says_what_it_is_compared_with():
+    # And a run without a web, or without code, differs in none of it.
+    webs = {"web": "record", "sandbox": "docker", "web_settings": WebSettings(search="brave")}
+    other = webs | {
+        "web": "frozen",
+        "web_settings": WebSettings(search="brave", as_of="2020-01-01"),
+    }
+    runs = [run("m", "a", **webs), run("n", "a", **other), run("o", "a", model_parameters={"x": 1})]
+    assert assemble(runs, METRICS).notes == (
+        "The runs have different webs: m record, n frozen.",
+        "The runs have different web settings: m as_of=None, n as_of=2020-01-01.",
+        "The runs have different model parameters: m x=None, n x=None, o x=1.",
+    )
     other = run("n", "a", "base web")
     twin = other.manifest.conditions[1].model_copy(
         update={
@@ -127,24 +115,6 @@ def test_a_disturbed_condition_that_one_run_has_says_what_it_is_compared_with():
         "m has no disturbed condition web~attacked: it is compared with the plain condition of its "
         "own run, and that one with the same of m.",
     )
-
-
-def test_of_settings_with_several_fields_only_those_that_differ_are_named():
-    """And a run without a web, or without code, differs in none of it."""
-    webs = {"web": "record", "sandbox": "docker", "web_settings": WebSettings(search="brave")}
-    other = webs | {
-        "web": "frozen",
-        "web_settings": WebSettings(search="brave", as_of="2020-01-01"),
-    }
-    runs = [run("m", "a", **webs), run("n", "a", **other), run("o", "a", model_parameters={"x": 1})]
-    assert assemble(runs, METRICS).notes == (
-        "The runs have different webs: m record, n frozen.",
-        "The runs have different web settings: m as_of=None, n as_of=2020-01-01.",
-        "The runs have different model parameters: m x=None, n x=None, o x=1.",
-    )
-
-
-def test_failed_and_never_begun_episodes_are_counted_with_their_place_in_the_mean():
     made = run("m", "abc")
     seen = {"base": made.observations["base"], "web": (observation("a", "web", "failed"),)}
     (note,) = assemble([RunData("m", made.manifest, made.samples, seen)], METRICS).notes

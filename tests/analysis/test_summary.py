@@ -30,24 +30,15 @@ def value(row):
     return row.metrics["exact_match"].value
 
 
-def test_failed_and_unfinished_episodes_are_counted_and_enter_no_mean():
+def test_means_are_over_samples_that_finished():
     row = summary(result("a"), result("b", "failed"), result("c", "unfinished"))
     assert (row.episodes, row.finished) == (3, 1)
     assert (row.troubles["failed"], row.troubles["unfinished"]) == (1, 1)
     assert value(row) == 1.0
-
-
-def test_an_unreadable_answer_scores_nothing_and_counts():
     row = summary(result("a"), result("b", "unreadable", 0.0))
     assert (row.finished, row.troubles["unreadable"], value(row)) == (2, 1, 0.5)
-
-
-def test_one_unknown_figure_makes_the_mean_unknown():
     row = summary(result("a"), result("b", input_tokens=None))
     assert (row.used["input_tokens"], row.used["output_tokens"]) == (None, 4.0)
-
-
-def test_the_interval_is_over_samples_not_over_repeats():
     once = summary(result("a"), result("b"))
     often = summary(result("a"), result("a"), result("a"), result("b"))
     assert once.metrics["exact_match"].low == pytest.approx(0.3424, abs=1e-4)

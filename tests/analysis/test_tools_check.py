@@ -2,15 +2,8 @@
 
 import pytest
 
+from agent_env.analysis import tools_check
 from agent_env.analysis.study import Arm, observe
-from agent_env.analysis.tools_check import (
-    bare_of,
-    served_notice,
-    tools_check_table,
-    tools_checks,
-    unused_tools,
-    with_mark,
-)
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.records.schema import Condition, Episode, Sample, Score
 
@@ -40,7 +33,7 @@ def episode(condition, sample, tokens, **fields):
 def arms_of(run, episodes):
     return [
         Arm(
-            with_mark(condition.name, run.problems), "r", run.model, condition,
+            tools_check.with_mark(condition.name, run.problems), "r", run.model, condition,
             tuple(
                 observe(
                     Sample(id=each.sample, task="t", gold=()), each,
@@ -55,7 +48,7 @@ def arms_of(run, episodes):
 
 
 def checks_of(run, episodes):
-    return tools_checks(arms_of(run, episodes))
+    return tools_check.tools_checks(arms_of(run, episodes))
 
 
 def told(*episodes, run=None):
@@ -63,7 +56,7 @@ def told(*episodes, run=None):
     return [row for _, row in found]
 
 
-def test_tokens_are_compared_over_the_same_samples():
+def test_tokens_are_compared_with_the_bare_condition():
     (row,) = told(
         episode(BASE, "a", 100),
         episode(BASE, "b", 200),
@@ -74,26 +67,20 @@ def test_tokens_are_compared_over_the_same_samples():
         episode(WEB, "d", None),
     )
     assert (row.added_input_tokens, row.pairs) == (410.0, 2)
-
-
-def test_without_counts_or_without_such_a_condition_it_is_unknown():
     (row,) = told(episode(BASE, "a", None), episode(WEB, "a", 500))
     assert (row.added_input_tokens, row.pairs) == (None, 0)
     (row,) = told(episode(WEB, "a", 500), run=manifest(SPELLED, WEB))
     assert row.added_input_tokens is None
-
-
-def test_a_condition_is_compared_with_the_one_of_the_same_wording_and_pages():
     spelled_web = Condition(name="explicit+web", wording="explicit", tools=("web_search",))
     cited = Condition(name="cited", context="cited")
     cited_ci = Condition(name="cited+python", context="cited", tools=("python",))
     known = (BASE, WEB, SPELLED, spelled_web, cited, cited_ci)
     arms = arms_of(manifest(*known), ())
-    bare = [bare_of(arms[place], arms) for place in (1, 3, 5)]
+    bare = [tools_check.bare_of(arms[place], arms) for place in (1, 3, 5)]
     assert [arm.condition for arm in bare] == [BASE, SPELLED, cited]
 
 
-def test_calls_and_obedience_are_counted():
+def test_calls_are_counted_and_the_table_says_what_is_wrong():
     (row,) = told(
         episode(WEB, "a", 1, tool_calls=2, required_call=True),
         episode(WEB, "b", 1, hosted_calls=1, required_call=True),
@@ -102,22 +89,16 @@ def test_calls_and_obedience_are_counted():
     )
     assert (row.called, row.episodes, row.obeyed, row.required) == (2, 4, 2, 3)
     assert (row.calls_in_text, row.forms) == (1, ("<tool_call>",))
-
-
-def test_tools_that_few_or_no_episodes_called_are_remarked():
     used = [episode(WEB, str(n), 9, tool_calls=1) for n in range(2)]
     idle = [episode(WEB, str(n), 9) for n in range(2, 5)]
     run = manifest(BASE, WEB)
-    assert list(unused_tools(arms_of(run, used))) == []
-    assert list(unused_tools(arms_of(run, [*used, *idle]))) == [
+    assert list(tools_check.unused_tools(arms_of(run, used))) == []
+    assert list(tools_check.unused_tools(arms_of(run, [*used, *idle]))) == [
         "only 2 of 5 episodes under web called a tool"
     ]
-    assert list(unused_tools(arms_of(run, idle))) == [
+    assert list(tools_check.unused_tools(arms_of(run, idle))) == [
         "no episode under web called a tool, so nothing is said about its tools"
     ]
-
-
-def test_the_table_says_what_is_wrong():
     problem = "the server drops its tools"
     tried = Preflight.model_validate(
         {"at": "", "model": "compatible/smollm2",
@@ -125,18 +106,15 @@ def test_the_table_says_what_is_wrong():
     )  # fmt: skip
     run = manifest(BASE, WEB, preflights=(tried,))
     found = checks_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    table = tools_check_table(found)
+    table = tools_check.tools_check_table(found)
     (row,) = table.rows
     assert [column.text(cell) for cell, column in zip(row, table.columns, strict=True)] == [
         "web (!)", "required", "+0", "0.00", "–", "0",
     ]  # fmt: skip
     assert "web (!): cannot mean anything: the server drops its tools." in table.notes
     assert [column.name for column in table.without_empty().columns][-1] == "with a call"
-
-
-def test_dropped_tools_are_said_without_a_preflight_too():
     found = checks_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    assert tools_check_table(found).notes[2] == (
+    assert tools_check.tools_check_table(found).notes[2] == (
         "web: the first calls had no more input tokens than without tools."
     )
 
@@ -164,4 +142,4 @@ def test_dropped_tools_are_said_without_a_preflight_too():
 )
 def test_another_model_is_said(before, seen, notice):
     tried = Preflight(at="", model="compatible/smollm2", served_model=before)
-    assert served_notice(manifest(BASE, preflights=(tried,)), seen) == notice
+    assert tools_check.served_notice(manifest(BASE, preflights=(tried,)), seen) == notice

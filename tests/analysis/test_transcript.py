@@ -48,41 +48,16 @@ def shown(events, **how):
     return "\n".join(transcript(events, **how))
 
 
-def test_it_begins_with_first_step_tool_protocol_and_sampling():
+def test_it_begins_with_what_was_set_and_ends_with_the_score():
     parameters = {"temperature": 0.7, "seed": 3, "base_url": "http://127.0.0.1:1/v1"}
     assert shown([started()], parameters=parameters).split("\n")[:2] == [
         "== web/a.1 · compatible/x · tools: web_search",
         "== first step: required · tool protocol: native · sampling: temperature 0.7, seed 3",
     ]
-
-
-def test_what_nobody_set_is_the_servers_and_what_nobody_wrote_down_is_not_known():
     assert "== first step: auto · tool protocol: native · sampling: the server's defaults" in shown(
         [started("auto")], parameters={}
     )
     assert "tool protocol and sampling: not known without run.json" in shown([started()])
-
-
-def test_a_text_of_several_lines_stands_behind_its_name():
-    told = shown(called('{"code": "a = 1\\nprint(a)", "limit": 3}', ""))
-    assert '  calls web_search {"limit": 3}\n  code:\na = 1\nprint(a)' in told
-
-
-def test_arguments_that_are_no_json_stand_as_they_were_written():
-    assert "  calls web_search {'year': 1915" in shown(called("{'year': 1915", ""))
-
-
-def test_under_the_text_protocol_tool_texts_stand_as_they_were_sent():
-    events = [started(), *called('{"q": "x"}', "```py```"), said(reply=answer("1915"))]
-    told = shown(events, parameters={"tool_protocol": "text"}, full=True)
-    assert "[system] There are tools that you can use." in told
-    assert '{"name": "web_search", "description": "Finds.", "parameters": {}}' in told
-    assert "Your next message must hold at least one tool_call block." in told
-    assert "````tool_result 1 web_search\n```py```\n````" in told
-    assert "tool_result" not in shown(events, parameters={}, full=True)
-
-
-def test_it_ends_with_answer_rule_gold_and_score():
     score = Score(
         sample="a", condition="web", repeat=1, outcome="read", answer=("1982-04-02", "1982-04-09"),
         rule="dates after MY ANSWER:", metrics={"exact_match": 0.0, "f1": 2 / 3},
@@ -92,9 +67,6 @@ def test_it_ends_with_answer_rule_gold_and_score():
         "== gold: 1982-04-02",
         "== score: exact_match 0 · f1 0.6667",
     ]
-
-
-def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so():
     score = Score(sample="a", condition="web", repeat=1, outcome="failed")
     assert list(verdict_lines(None, score, None, "run.json has no condition \x1b[1m")) == [
         "== answer read: nothing (failed) · rule: none",
@@ -102,6 +74,19 @@ def test_an_answer_that_was_not_read_and_a_verdict_that_is_missing_say_so():
         "== no provenance: run.json has no condition \\u001b[1m",
     ]
     assert list(verdict_lines(None, None, None, "there is none")) == ["== no score: there is none"]
+
+
+def test_arguments_and_tool_texts_stand_as_they_were():
+    told = shown(called('{"code": "a = 1\\nprint(a)", "limit": 3}', ""))
+    assert '  calls web_search {"limit": 3}\n  code:\na = 1\nprint(a)' in told
+    assert "  calls web_search {'year': 1915" in shown(called("{'year': 1915", ""))
+    events = [started(), *called('{"q": "x"}', "```py```"), said(reply=answer("1915"))]
+    told = shown(events, parameters={"tool_protocol": "text"}, full=True)
+    assert "[system] There are tools that you can use." in told
+    assert '{"name": "web_search", "description": "Finds.", "parameters": {}}' in told
+    assert "Your next message must hold at least one tool_call block." in told
+    assert "````tool_result 1 web_search\n```py```\n````" in told
+    assert "tool_result" not in shown(events, parameters={}, full=True)
 
 
 FACTS = ModelFacts(
@@ -116,20 +101,14 @@ def line(**fields):
     return next(iter(transcript([event], facts=FACTS)))
 
 
-def test_a_reply_has_its_cost():
+def test_replies_have_their_cost_tokens_and_waits():
     assert line(reply=answer("x", SOME)) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider), 0.00200 USD"
     )
-
-
-def test_a_failed_call_has_its_tokens_and_the_wait_that_followed():
     assert line(error="busy", usage=SOME, wait_s=1.25) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider), 0.00200 USD"
         " · failed: busy · tried again after 1.2 s"
     )
-
-
-def test_a_reply_from_the_cache_cost_nothing():
     kept = answer("x", SOME).model_copy(update={"cached_at": "2026-01-01T00:00:00Z"})
     assert line(reply=kept) == (
         "-- model: 0.500 s, 1000 in, 100 out tokens (provider)"

@@ -14,20 +14,17 @@ def _pack(tmp_path, monkeypatch):
     install(tmp_path / "site", monkeypatch, "seams", "seams_pack")
 
 
-def test_its_command_is_one_of_ours():
+def test_its_command_and_exporter_are_ours(tmp_path):
     assert agent_env("greet", "Ada").stdout == "Hello, Ada.\n"
     told = agent_env("--help").stdout
     assert "\nOf other packages:\n  greet  Greet somebody.\n" in told
-
-
-def test_its_exporter_writes_a_run(tmp_path):
     run = str(a_run(tmp_path / "run").path)
     done = agent_env("episodes", "export", run, "--to", "ids")
     assert done.stdout.endswith("exports/ids: 4 names\n")
     assert (tmp_path / "run/exports/ids/names.txt").read_text().splitlines()[0] == "web/cut"
 
 
-def test_its_logs_are_read_compared_and_imported(tmp_path):
+def test_its_logs_and_statistic_are_compared(tmp_path):
     (tmp_path / "first.lines").write_text("a 1\nb 0\n")
     (tmp_path / "second.lines").write_text("a 1\nb 1\n")
     done = agent_env("compare", "first.lines", "second.lines", "--json", cwd=tmp_path)
@@ -38,9 +35,6 @@ def test_its_logs_are_read_compared_and_imported(tmp_path):
     assert done.stdout == (
         "run: 2 episodes of first.lines (lines 1), 0 with their conversation; scores: right\n"
     )
-
-
-def test_its_statistic_is_a_table_of_a_comparison(tmp_path):
     (tmp_path / "first.lines").write_text("a 1\nb 0\n")
     (tmp_path / "second.lines").write_text("a 1\nb 1\n")
     command = ("compare", "first.lines", "second.lines", "--table", "episodes-in-all")

@@ -124,8 +124,6 @@ class Faults:
     - cut: the connection ends in the middle of the body
     - html, empty, no-reply, error-body: a 200 with a web page, nothing, no choice, an error
     - hang: the request is accepted and never answered
-    - stall: half of the body, then silence on an open connection
-    - half: half of the body, then an orderly end: a stream without its last events
 
     The draw depends on the seed, the request and how often it was repeated, not on the order of
     concurrent requests: the same run meets the same faults.
@@ -150,34 +148,29 @@ class Faults:
         return None
 
 
-PARTIAL = ("cut", "stall", "half")
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
-async def send_body(channel: Channel, value: object, fault: str | None) -> None:
+async def send_body(channel: Channel, value: object, is_cut: bool) -> None:
     """Sends a reply in one piece, or a part of it."""
     body = as_json(value)
-    if fault is None:
-        await channel.reply(200, body)
-    elif fault == "half":
-        await channel.reply(200, body[: len(body) // 2])
+    if is_cut:
+        await channel.cut([body], JSON)
     else:
-        await _send_part(channel, [body], JSON, fault)
+        await channel.reply(200, body)
 
 
 async def send_events(
-    channel: Channel, events: Iterable[bytes], fault: str | None, delay_s: float
+    channel: Channel, events: Iterable[bytes], is_cut: bool, delay_s: float
 ) -> None:
     """Streams a reply, or a part of it."""
     pieces = list(events)  # all of them, so that the reply can still be refused
-    if fault is None:
-        await channel.stream(pieces, delay_s)
-    elif fault == "half":
-        await channel.stream(pieces[: len(pieces) // 2], delay_s)
+    if is_cut:
+        await channel.cut(pieces, EVENTS)
     else:
-        await _send_part(channel, pieces, EVENTS, fault)
+        await channel.stream(pieces, delay_s)
 
 
 async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
@@ -197,12 +190,6 @@ async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
             headers = [("retry-after", "1")] if fault == "429" else []
             body = as_json(api.error(Refusal(int(fault), INJECTED)))
             await channel.reply(int(fault), body, headers=headers)
-
-
-async def _send_part(channel: Channel, pieces: list[bytes], kind: str, fault: str) -> None:
-    await channel.cut(pieces, kind)
-    if fault == "stall":
-        await channel.wait_for_close()
 
 
 def openai_error(style: ErrorStyle, refusal: Refusal) -> Any:

@@ -25,8 +25,6 @@ class Tokens(exchange.Tokens):
 
     written: int | None = None
     """To the prompt cache."""
-    hour_written: int = 0
-    """Those of them that are kept for an hour."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,21 +2,20 @@
 empty text.
 
 In mode `gemini` replies have thoughts where a request asks for them; the first call of each step of
-this turn must carry its signature, and none may be changed. Refused in every mode: options that do
-not go together. The cache is implicit: usage tells what an earlier request of the conversation had.
+this turn must carry its signature, and none may be changed. The cache is implicit: usage tells what
+an earlier request of the conversation had.
 Not covered: media, cached contents, further candidates, hosted tools, which are taken and never
 called.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent_env.extensions.agents.apis import generate_content
 from agent_env.extensions.agents.apis.exchange import HttpRequest, Json, Object, count_tokens
-from agent_env.extensions.agents.apis.generate_content import CHOICES, functions_in, inner
+from agent_env.extensions.agents.apis.generate_content import inner
 from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, with_more
 from tests.fake_server.modes import CallSignature, Mode, binding, signature
 
@@ -24,7 +23,6 @@ STANDARD = str.maketrans("-_", "+/")
 """From the alphabet of base64 in which the SDK sends a signature back."""
 UNCHECKED = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Taken for the signature of a call that another model made."""
-HOSTED = frozenset({"googleSearch", "codeExecution"})
 UNSIGNED = (
     "Function call is missing a thought_signature in functionCall parts. This is required for tools"
     " to work correctly, and missing thought_signature may lead to degraded model performance."
@@ -40,9 +38,7 @@ class GeminiApi(generate_content.GeminiApi):
 
     def read(self, body: Object, http: HttpRequest) -> ModelRequest:
         """The request; raises Refusal where a field is not as documented."""
-        place = re.fullmatch(generate_content.PATH, http.path)
         body = generate_content.known(body, "request")
-        _check_options(body, place["model"])
         request = super().read(body, http)
         if self._signs:
             _check_signatures(generate_content.joined(body["contents"]))
@@ -108,40 +104,3 @@ def _check_signatures(turns: Sequence[Json]) -> None:
 
 def _text_signature(parts: Sequence[Object]) -> str:
     return signature("text", *(part["text"] for part in parts if part.get("text")))
-
-
-def _check_options(body: Object, model: str) -> None:
-    """Refusal for options that do not go together, or that this generation does not take."""
-    functions = functions_in(body)
-    has_hosted = any(HOSTED & tool.keys() for tool in body.get("tools", ()))
-    config, tool_config = body.get("generationConfig", {}), body.get("toolConfig", {})
-    choosing = tool_config.get("functionCallingConfig", {})
-    allowed = frozenset(choosing.get("allowedFunctionNames") or ())
-    unknown = allowed - {function["name"] for function in functions}
-    thinking = config.get("thinkingConfig", {})
-    is_old = re.match(r"gemini-[12]\b", model) is not None
-    is_json = config.get("responseMimeType") == "application/json"
-    has_schema = bool({"responseJsonSchema", "responseSchema"} & config.keys())
-    invokes = tool_config.get("includeServerSideToolInvocations") is True
-    faults = {
-        "Invalid value at 'tool_config.function_calling_config.mode'": choosing.get("mode", "AUTO")
-        not in CHOICES,
-        "Allowed function names should only be set when function calling mode is ANY.": allowed
-        and choosing.get("mode") not in ("ANY", "VALIDATED"),
-        f"allowed_function_names has what is not declared: {', '.join(unknown)}": unknown,
-        "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with"
-        " Function calling.": functions and has_hosted and not invokes,
-        "response_schema is only allowed when response_mime_type is application/json.": has_schema
-        and not is_json,
-        "Function calling with a response mime type: 'application/json' is unsupported": is_json
-        and functions
-        and is_old,
-        "You can only set one of thinking budget and thinking level.": {
-            "thinkingBudget", "thinkingLevel"
-        } <= thinking.keys(),
-        "Thinking level is not supported for this model.": "thinkingLevel" in thinking and is_old,
-        "max_output_tokens must be positive.": config.get("maxOutputTokens", 1) < 1,
-        "The number of stop sequences must be at most 5.": len(config.get("stopSequences", ())) > 5,
-    }  # fmt: skip
-    if problem := next((text for text, is_there in faults.items() if is_there), None):
-        raise Refusal(400, problem)

@@ -4,7 +4,7 @@ Refused beside what the codec refuses: unknown fields, thinking that is missing 
 changed, a forced call while the model thinks, a way of thinking that the model does not have, more
 than four marks for the cache. The cache holds prefixes up to a mark, from the model's least length
 on, and is looked up 20 blocks back; a change of tool choice or thinking loses the messages, not the
-tools and the system text. Not covered: media, expiry of the cache, beta features.
+tools and the system text. Not covered: media, hosted tools, schemas, expiry of the cache.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from agent_env.extensions.agents.apis import messages
 from agent_env.extensions.agents.apis.exchange import (
@@ -23,14 +22,7 @@ from agent_env.extensions.agents.apis.exchange import (
     count_tokens,
     slices,
 )
-from tests.fake_server.conversation import (
-    HostedCall,
-    ModelRequest,
-    Refusal,
-    ScriptedAnswer,
-    Tokens,
-    with_more,
-)
+from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, Tokens, with_more
 from tests.fake_server.modes import ThinkingBlocks
 
 FIELDS = frozenset(
@@ -44,7 +36,6 @@ LEAST_CACHED = ((r"opus-5|fable|mythos", 512), (r"opus-4-7", 2048), (r"(opus|hai
 """Tokens from which on a prefix is cached, by the model's name; 1,024 for others."""
 BEFORE_ADAPTIVE = re.compile(r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8})?$")
 ONLY_ADAPTIVE = re.compile(r"claude-\w+-(4-[78]|5)|claude-(fable|mythos)")
-HOSTED = {"web_search": "web_search", "code_execution": "code_interpreter"}
 NO_THINKING = (
     "messages.{n}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."
     " When `thinking` is enabled, a final `assistant` message must start with a thinking block."
@@ -54,7 +45,7 @@ NO_THINKING = (
 class MessagesApi(messages.MessagesApi):
     """Reads requests and writes replies of this API."""
 
-    opening = messages.MessagesApi.opening | {"thinking": "", "signature": "", "citations": []}
+    opening = messages.MessagesApi.opening | {"thinking": "", "signature": ""}
 
     def __init__(self) -> None:
         self._cached: set[str] = set()
@@ -74,8 +65,6 @@ class MessagesApi(messages.MessagesApi):
             request,
             thinks=thinks,
             reasoning_format=ThinkingBlocks() if thinks else None,
-            schema=_schema(body),
-            hosted=frozenset(_hosted(tool) for tool in tools if "input_schema" not in tool),
             prompt=self._prompt(body, tools, system, turns),
         )
 
@@ -84,20 +73,12 @@ class MessagesApi(messages.MessagesApi):
         if request.thinks and answer.reasoning is not None:
             written = ThinkingBlocks().write({}, answer.reasoning, request.nonce)
             yield from written["thinking_blocks"]
-        for place, call in enumerate(answer.hosted):
-            if call.tool not in request.hosted:
-                raise Refusal(400, f"the reply uses {call.tool}, which was not offered")
-            yield from _hosted_blocks(call, f"srvtoolu_{number}_{place}")
-        note = {"type": "web_search_result_location", "cited_text": "", "encrypted_index": "E"}
-        notes = [note | {"url": url, "title": url} for url in answer.cited]
-        for block in super().content(request, answer, number):
-            is_cited = notes and block["type"] == "text"
-            yield block | {"citations": notes} if is_cited else block
+        yield from super().content(request, answer, number)
 
     def usage(self, tokens: Tokens) -> Json:
         """The usage, with what the cache took in."""
-        written, hour = getattr(tokens, "written", 0) or 0, getattr(tokens, "hour_written", 0)
-        kept = {"ephemeral_5m_input_tokens": written - hour, "ephemeral_1h_input_tokens": hour}
+        written = getattr(tokens, "written", 0) or 0
+        kept = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
         usage = super().usage(tokens)
         return usage | {
             "input_tokens": usage["input_tokens"] - written,
@@ -110,8 +91,6 @@ class MessagesApi(messages.MessagesApi):
         yield from super().deltas(block)
         for piece in slices(block.get("thinking", "")):
             yield {"type": "thinking_delta", "thinking": piece}
-        for note in block.get("citations", ()):
-            yield {"type": "citations_delta", "citation": note}
         if "signature" in block:
             yield {"type": "signature_delta", "signature": block["signature"]}
 
@@ -130,22 +109,21 @@ class MessagesApi(messages.MessagesApi):
             digests.append(digest.hexdigest())
             sums.append(total)
             if block.get("cache_control"):
-                marks.append((place, block["cache_control"]))
-        if mark := body.get("cache_control"):
-            marks.append((len(blocks) - 1, mark))
+                marks.append(place)
+        if body.get("cache_control"):
+            marks.append(len(blocks) - 1)
         if len(marks) > MOST_MARKS:
             text = f"A maximum of {MOST_MARKS} blocks with cache_control may be provided."
             raise Refusal(400, f"{text} Found {len(marks)}.")
-        looked_at = (n for place, _ in marks for n in range(max(0, place - LOOKBACK), place + 1))
+        looked_at = (n for place in marks for n in range(max(0, place - LOOKBACK), place + 1))
         read = max((sums[n] for n in looked_at if digests[n] in self._cached), default=0)
         least = next((n for name, n in LEAST_CACHED if re.search(name, str(body["model"]))), 1024)
-        end, hour = read, 0
-        for place, mark in marks:
+        end = read
+        for place in marks:
             if sums[place] >= least:
                 self._cached.add(digests[place])
-                hour += max(0, sums[place] - end) if mark.get("ttl") == "1h" else 0
                 end = max(end, sums[place])
-        return Tokens(total, 0, cached=read, written=end - read, hour_written=hour)
+        return Tokens(total, 0, cached=read, written=end - read)
 
 
 def _check_thinking(body: Object) -> bool:
@@ -171,34 +149,6 @@ def _check_thinking(body: Object) -> bool:
     return True
 
 
-def _schema(body: Object) -> Json | None:
-    form = (body.get("output_config") or {}).get("format")
-    if form is None:
-        return None
-    _check_closed(form["schema"])
-    schema: Json = form["schema"]
-    return schema
-
-
-def _check_closed(schema: Any) -> None:
-    if isinstance(schema, dict):
-        if schema.get("type") == "object" and schema.get("additionalProperties") is not False:
-            what = "For 'object' type, 'additionalProperties' must be explicitly set to false"
-            raise Refusal(400, f"output_config.format.schema: {what}")
-        for inner in schema.values():
-            _check_closed(inner)
-    elif isinstance(schema, list):
-        for inner in schema:
-            _check_closed(inner)
-
-
-def _hosted(tool: Object) -> str:
-    kind = re.sub(r"_\d{8}$", "", str(tool.get("type")))
-    if kind not in HOSTED:
-        raise Refusal(400, f"tools.0: Input tag '{tool.get('type')}' found using 'type' is unknown")
-    return HOSTED[kind]
-
-
 def _check_thoughts(turns: Sequence[Json], thinks: bool) -> None:
     last = max((n for n, turn in enumerate(turns) if turn["role"] == "assistant"), default=None)
     for n, turn in enumerate(turns):
@@ -217,17 +167,3 @@ def _check_thoughts_of(n: int, blocks: Sequence[Json], is_required: bool) -> Non
         raise Refusal(400, f"messages.{n}.content.0: Invalid `signature` in `thinking` block")
     if fault == "missing" and is_required and ids:
         raise Refusal(400, NO_THINKING.format(n=n))
-
-
-def _hosted_blocks(call: HostedCall, id_: str) -> Iterator[Json]:
-    use = {"type": "server_tool_use", "id": id_}
-    if call.kind == "code":
-        yield use | {"name": "code_execution", "input": {"code": call.about}}
-        gave = {"stdout": "".join(call.gave), "stderr": "", "return_code": 0, "content": []}
-        content: Any = {"type": "code_execution_result"} | gave
-        yield {"type": "code_execution_tool_result", "tool_use_id": id_, "content": content}
-        return
-    yield use | {"name": "web_search", "input": {"query": call.about}}
-    hit = {"type": "web_search_result", "encrypted_content": "E", "page_age": None}
-    content = [hit | {"url": url, "title": url} for url in call.gave]
-    yield {"type": "web_search_tool_result", "tool_use_id": id_, "content": content}

@@ -321,15 +321,6 @@ WORSE = (
     "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"
     " (the provider would go on with a worse reply; the fake server refuses)"
 )
-FULL_OPENAI = (
-    "This model's maximum context length is {limit} tokens. However, your messages resulted in"
-    " {tokens} tokens. Please reduce the length of the messages."
-)
-FULL_VLLM_BOTH = (
-    "'max_tokens' or 'max_completion_tokens' is too large: {wanted}. This model's maximum context"
-    " length is {limit} tokens and your request has {tokens} input tokens"
-    " ({wanted} > {limit} - {tokens})."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +362,6 @@ class Mode:
     structured: Structured = "held"
     """What becomes of a request's JSON schema."""
     error_style: ErrorStyle = "openai"
-    overflow: str = FULL_OPENAI
 
 
 def _read_modes() -> dict[str, Mode]:

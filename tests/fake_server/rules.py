@@ -53,25 +53,19 @@ def stop(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
 
 
 def truncate(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
-    """The answer cut at the token limit; reasoning comes first, then text, then calls."""
+    """The answer cut at the token limit; reasoning comes first, then text, then calls,
+    which are whole or left out."""
     limit = request.max_tokens
     if limit is None or count_tokens(output_texts(answer)) <= limit:
         return answer
     reasoning, rest = _first(answer.reasoning or "", limit)
     text, rest = _first(answer.text, rest)
-    calls: list[ToolCall] = []
-    for call in answer.calls:
-        rest -= count_tokens([call.name])
-        if rest <= 0:
-            break
-        arguments, rest = _first(call.arguments, rest)
-        calls.append(call.model_copy(update={"arguments": arguments}))
     usage = answer.usage
     return replace(
         answer,
         reasoning=reasoning if answer.reasoning is not None else None,
         text=text,
-        calls=tuple(calls),
+        calls=answer.calls if rest > 0 else (),
         finish="length",
         usage=replace(usage, output=limit) if isinstance(usage, Tokens) else usage,
     )
@@ -97,15 +91,9 @@ def _smallest(schema: Mapping[str, Any], text: str) -> Any:
         case "object":
             names = schema.get("required", ())
             return {name: _smallest(schema["properties"][name], text) for name in names}
-        case "array":
-            return [_smallest(schema.get("items", {}), text)] * schema.get("minItems", 0)
         case "string":
             return text
-        case "boolean":
-            return False
-        case "integer" | "number":
-            return schema.get("minimum", 0)
-    return None
+    return schema.get("minimum", 0)
 
 
 _REFUSED_KEYWORDS = frozenset(
@@ -194,8 +182,6 @@ def _value(schema: Json, text: str) -> Any:
             return _values(schema["items"], text)[: schema.get("maxItems", 10)]
         case "integer" | "number":
             return int(found[0]) if (found := _NUMBER.search(text)) else 0
-        case "boolean":
-            return False
         case "string":
             return _text(schema, text)
     return None

@@ -26,7 +26,6 @@ from agent_env.extensions.agents.apis.exchange import (
     Object,
     as_json,
     count_tokens,
-    input_tokens,
     texts_of,
 )
 from agent_env.extensions.agents.apis.exchange import Refusal as AnyRefusal
@@ -34,30 +33,13 @@ from agent_env.sdk.models import Model
 from agent_env.sdk.records import ToolCall
 from tests.fake_server import gemini, messages
 from tests.fake_server.apis import ChatApi, ResponsesApi
-from tests.fake_server.channel import (
-    PARTIAL,
-    Channel,
-    Faults,
-    send_body,
-    send_events,
-    send_fault,
-)
-from tests.fake_server.conversation import (
-    ModelRequest,
-    Policy,
-    Refusal,
-    ScriptedAnswer,
-    usage_of,
-)
-from tests.fake_server.modes import FULL_VLLM_BOTH, MODES, call_id, nonce_of
+from tests.fake_server.channel import Channel, Faults, send_body, send_events, send_fault
+from tests.fake_server.conversation import ModelRequest, Policy, Refusal, ScriptedAnswer, usage_of
+from tests.fake_server.modes import MODES, call_id, nonce_of
 from tests.fake_server.policies import model_policy
 from tests.fake_server.rules import apply_tool_choice, hold, stop, truncate
 
-FULL_RESPONSES = (
-    "Your input exceeds the context window of this model. Please adjust your input and try again."
-)
 DEFAULT_CONTEXT = 32_768
-RESPONSES_PATH = "/v1/responses"
 Tokenizing = Literal["vllm", "llama.cpp"]
 
 
@@ -91,8 +73,8 @@ class FakeServer:
         context_tokens: int | None = None,
         piece_delay_s: float = 0.0,
     ) -> None:
-        """`tokenizer`: the dialect of POST /tokenize; None for none. `context_tokens`: of prompt
-        and reply; more is an error. `piece_delay_s`: before each piece of a stream."""
+        """`tokenizer`: the dialect of POST /tokenize; None for none. `context_tokens`: what it
+        tells of its context. `piece_delay_s`: before each piece of a stream."""
         self.counts: Counter[str] = Counter()
         """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
         self.recent: deque[Any] = deque(maxlen=100)
@@ -111,7 +93,7 @@ class FakeServer:
         """Writes the errors of paths that are of no API."""
         self._apis: dict[str, ApiCodec] = {
             "/v1/chat/completions": self._plain,
-            RESPONSES_PATH: ResponsesApi(self._mode),
+            "/v1/responses": ResponsesApi(self._mode),
             generate_content.PATH: gemini.GeminiApi(self._mode),
             codecs.PATH: messages.MessagesApi(),
         }
@@ -192,40 +174,19 @@ class FakeServer:
         number = self.counts[http.path]
         value = _parsed(http.body)
         self.recent.append(value)
-        read = replace(api.read(value, http), nonce=nonce_of(http.body))
-        request = self._fitted(read, http.path == RESPONSES_PATH)
+        request = replace(api.read(value, http), nonce=nonce_of(http.body))
         fault = self._faults.draw(http.body)
         await asyncio.sleep(self._latency_s)
-        if fault is None or fault in PARTIAL:
+        if fault in (None, "cut"):
             answer = await self._answer(request, number)
             if request.stream:
                 events = api.stream(request, answer, number)
-                await send_events(channel, events, fault, self._piece_delay_s)
+                await send_events(channel, events, fault == "cut", self._piece_delay_s)
             else:
-                await send_body(channel, api.whole(request, answer, number), fault)
+                await send_body(channel, api.whole(request, answer, number), fault == "cut")
         else:
             await send_fault(channel, fault, api)
         self.counts[fault or "answered"] += 1
-
-    def _fitted(self, request: ModelRequest, over_responses: bool) -> ModelRequest:
-        """The request within the context; Refusal where it does not fit, in the mode's words."""
-        limit, style = self._context_tokens, self._mode.error_style
-        if limit is None:
-            return request
-        tokens, most = input_tokens(request), request.max_tokens
-        if tokens >= limit:
-            is_plain = not over_responses or style != "openai"
-            words = self._mode.overflow if is_plain else FULL_RESPONSES
-            extra = {}
-            if style == "llama.cpp":
-                kind = "exceed_context_size_error"
-                extra = {"type": kind, "n_prompt_tokens": tokens, "n_ctx": limit}
-            text = words.format(limit=limit, tokens=tokens)
-            field = "input_tokens" if style == "vllm" else "messages"
-            raise Refusal(400, text, field, code="context_length_exceeded", extra=extra)
-        if style == "vllm" and most is not None and tokens + most > limit:
-            raise Refusal(400, FULL_VLLM_BOTH.format(limit=limit, tokens=tokens, wanted=most))
-        return replace(request, max_tokens=min(most or limit, limit - tokens))
 
     async def _answer(self, request: ModelRequest, number: int) -> ScriptedAnswer:
         try:

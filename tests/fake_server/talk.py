@@ -46,23 +46,35 @@ def always(answer):
     return policy
 
 
-def talk(policy, script, mode="lenient", **options):
-    """Runs `script(post)` against a server; `post` sends a chat request."""
+def at_server(script, policy=agent, mode="lenient", **options):
+    """Runs `script(post)` against a server; `post` sends a body to one of its paths."""
 
     async def run():
         async with (
             FakeServer(policy, mode=mode, **options) as server,
-            httpx.AsyncClient(verify=False) as client,
+            httpx.AsyncClient(base_url=server.url.removesuffix("/v1"), verify=False) as client,
         ):
 
-            async def post(messages, path="chat/completions", **fields):
-                tools = {"tools": [TOOL]} if fields.pop("offer", True) else {}
-                body = {"model": "m", "messages": messages} | tools | fields
-                return await client.post(f"{server.url}/{path}", json=body)
+            async def post(path, body, head=None):
+                sent = {"content" if isinstance(body, bytes) else "json": body}
+                return await client.post(path, headers=head, **sent)
 
             return await script(post)
 
     return asyncio.run(run())
+
+
+def talk(policy, script, mode="lenient"):
+    """Runs `script(ask)` against a server; `ask` sends a chat request."""
+
+    async def chat(post):
+        async def ask(messages, **fields):
+            body = {"model": "m", "messages": messages, "tools": [TOOL]} | fields
+            return await post("/v1/chat/completions", body)
+
+        return await script(ask)
+
+    return at_server(chat, policy, mode)
 
 
 def post_once(policy, messages, mode="lenient", **fields):
@@ -123,14 +135,3 @@ async def conversation(post, change=lambda message: message, **fields):
         if not message.get("tool_calls"):
             return response
         messages = [*messages, change(message), *results(message)]
-
-
-def without_reasoning(message):
-    names = ("role", "content", "tool_calls")
-    bare = {name: message[name] for name in names if name in message}
-    bare["content"] = bare["content"].rpartition("</think>\n\n")[2]
-    for call in bare.get("tool_calls", ()):
-        call.pop("extra_content", None)
-        call.pop("provenance", None)
-        call["function"].pop("checksum", None)
-    return bare

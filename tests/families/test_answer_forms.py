@@ -8,9 +8,9 @@ import pytest
 
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import QaSample
-from agent_env.records.schema import Episode
 from agent_env.tasks.family import by_digest
 from agent_env.wiring.registry import load_family
+from tests.ended import ended
 from tests.fake_server.rules import schema_faults
 
 
@@ -70,10 +70,7 @@ def test_the_gold_answer_in_its_form_scores_one(family, options, value):
 
 
 def score(task, sample, text):
-    episode = Episode(
-        sample=sample.id, condition="base", repeat=1, model="m", status="finished",
-        answer=text, stop_reason="answered",
-    )  # fmt: skip
+    episode = ended(text, sample.id, stop_reason="answered")
     return task.score(sample, episode).metrics[task.right_metric]
 
 

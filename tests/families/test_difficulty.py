@@ -30,7 +30,7 @@ def test_each_family_makes_questions_of_each_level(name):
     assert {sample.tier.name for sample in sets["hard"]} == {"hard"}
 
 
-def test_an_easy_puzzle_is_a_month_a_year_and_the_day_of_an_event():
+def test_levels_are_stated_and_easy_is_easy(tmp_path):
     family = Plugins().find(FAMILIES, "time-puzzles")
     for puzzle in family.make_samples(5, 3, family.read_options([], "easy")).samples:
         kinds = sorted(fact.type for fact in puzzle.facts)
@@ -38,9 +38,6 @@ def test_an_easy_puzzle_is_a_month_a_year_and_the_day_of_an_event():
         assert (puzzle.event_level, puzzle.solution_count) == ("day", 1)
     with pytest.raises(ConfigError, match="--option kinds: no kind 'moon' with these calendars; "):
         family.make_samples(1, 1, family.read_options(["kinds=moon"]))
-
-
-def test_a_run_and_a_set_state_their_level(tmp_path):
     run = finished(tmp_path / "run", difficulty="easy", limit=2, conditions=("base",))
     stated = json.loads((run.path / "run.json").read_text())["tier"]
     assert stated["name"] == "easy"
@@ -57,9 +54,6 @@ def test_a_run_and_a_set_state_their_level(tmp_path):
     again = agent_env(*"run time-puzzles --difficulty hard --dataset".split(), out)
     assert again.returncode == 2
     assert "--difficulty hard is for questions that are made, and --dataset has its" in again.stderr
-
-
-def test_the_users_own_questions_have_no_level():
     result = agent_env(*"questions generate qa --difficulty easy --out q".split())
     assert result.returncode == 2
     assert "--difficulty easy: qa has no levels of difficulty; leave it out" in result.stderr

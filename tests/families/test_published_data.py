@@ -19,7 +19,7 @@ def counts():
     return counts_of(DATA)
 
 
-def test_time_puzzles(counts):
+def test_the_counts_of_each_paper(counts):
     assert counts["time-puzzles"] == {
         "puzzles with 0 solutions": 1,
         "puzzles with 1 solutions": 1,
@@ -29,9 +29,6 @@ def test_time_puzzles(counts):
         "files of responses": 3,
         "responses to puzzles of Table 1": 6,
     }
-
-
-def test_tdbench(counts):
     assert counts["tdbench"] == {
         "results that come out of 26": 24,
         "joins": 4,
@@ -42,15 +39,9 @@ def test_tdbench(counts):
         "multi-hop questions": 2,
         "medical questions": 0,
     }
-
-
-def test_temp_answers(counts):
     assert counts["temp-answers"] == {
         "files": 3, "arithmetic questions": 2, "head questions": 3, "tail questions": 1,
     }  # fmt: skip
-
-
-def test_extraction_and_code(counts):
     assert counts["tempreason"] == {
         "TempReason_l3_timebench.jsonl: questions": 1,
         "TempReason_l3_timebench.jsonl: the solver agrees": 1,
@@ -64,9 +55,6 @@ def test_extraction_and_code(counts):
         "human_test.easy.json.gzip: questions": 2,
         "test.hard.json: questions": 1,
     }
-
-
-def test_traveler(counts):
     assert counts["fuzzylli"] == {"events of TRAVELER": 7, "events": 8, "curves": 30}
 
 

@@ -3,9 +3,10 @@
 import pytest
 
 from agent_env.analysis.provenance import TraceProvenance
-from agent_env.records.schema import Episode, Message, PageRef, Proof, Sample, Score, ToolCall
+from agent_env.records.schema import Message, PageRef, Proof, Sample, Score, ToolCall
 from agent_env.scoring.evidence import Lookup, stands_in
 from agent_env.tasks.conditions import parse_condition
+from tests.ended import ended
 
 URL = "https://encyclopedia.example/article/War"
 PROOF = Proof(constraint=0, urls=(URL,), dates=("1982-04-02",), shares="year")
@@ -22,10 +23,8 @@ def episode(outputs, pages=(), said="", status="finished", citations=()):
         *results,
         Message(role="assistant", content=said),
     )
-    return Episode(
-        sample="s", condition="web", repeat=1, model="m", status=status, messages=messages,
-        answer=said, pages=pages, citations=citations,
-    )  # fmt: skip
+    more = {"messages": messages, "pages": pages, "citations": citations, "status": status}
+    return ended(said, "s", "web", **more)
 
 
 def trail(made, answer, proof=PROOF):
@@ -44,13 +43,10 @@ RETURNED, OPENED = PageRef(url=URL, how="returned"), PageRef(url=URL, how="opene
 PAGE = {"open_page": "The war began on 2 April 1982."}
 
 
-def test_a_right_answer_was_read_where_its_date_was_shown_and_is_else_memory_or_luck():
+def test_lookups_fail_by_retrieval_reading_or_reasoning():
     assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "read"
     assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "memory or luck"
     assert trail(episode({}), GOLD)[0] == "memory or luck"
-
-
-def test_what_was_never_found_is_a_failure_of_retrieval():
     verdict, lookup = trail(episode({"web_search": "No results"}), ("1990-01-01",))
     assert verdict == "not found"
     assert lookup == Lookup(
@@ -61,23 +57,17 @@ def test_what_was_never_found_is_a_failure_of_retrieval():
         "not opened",
         lookup.model_copy(update={"returned": True}),
     )
-
-
-def test_what_was_shown_or_opened_and_not_used_is_a_failure_of_reading():
     assert trail(episode(PAGE, (OPENED,)), ("1990-01-01",))[0] == "misread"
     assert (
         trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), ("1990-01-01",))[0] == "misread"
     )
     assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "dates left out"
-
-
-def test_what_was_used_and_led_to_a_wrong_answer_is_a_failure_of_reasoning():
     said = "It began in 1982. MY ANSWER: 1990-01-01"
     assert trail(episode(PAGE, (OPENED,), said), ("1990-01-01",))[0] == "miscalculated"
     assert trail(episode(PAGE, (OPENED,)), ("1982-01-01",))[0] == "miscalculated"
 
 
-def test_code_counts_as_own_words_and_searches_do_not():
+def test_own_words_unseen_searches_and_written_dates():
     def with_call(name):
         made = episode(PAGE, (OPENED,))
         call = ToolCall(id="x", name=name, arguments='{"code": "year = 1982"}')
@@ -86,24 +76,31 @@ def test_code_counts_as_own_words_and_searches_do_not():
 
     assert trail(with_call("python"), ("1990-01-01",))[0] == "miscalculated"
     assert trail(with_call("web_search"), ("1990-01-01",))[0] == "misread"
-
-
-def test_the_question_itself_and_other_tools_are_not_what_was_read():
     assert trail(episode({"python": "2 April 1982"}), ("1990-01-01",))[0] == "not searched"
-
-
-def test_a_search_that_the_provider_ran_by_itself_is_unseen():
     verdict, lookup = trail(episode({}, citations=(URL,)), ("1990-01-01",))
     assert (verdict, lookup.cited) == ("search not seen", True)
-
-
-def test_other_pages_that_the_providers_search_found_are_unseen_too():
-    """On the live web they are not those that the sample names."""
+    # On the live web they are not those that the sample names.
     found = PageRef(url="https://other.example/", how="returned")
     hosted = episode({}, (found,)).model_copy(update={"hosted_calls": 1})
     assert trail(hosted, ("1990-01-01",))[0] == "search not seen"
     coded = episode({}).model_copy(update={"hosted_calls": 1})
     assert trail(coded, ("1990-01-01",))[0] == "not found"
+    assert stands_in("1982-04", "in April 1982")
+    assert stands_in("1982-05", "1982-05-07")
+    assert not stands_in("1982", "page 19820")
+    shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
+    both = ("1982-04-02", "1982-06-14")
+    end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")
+    assert (
+        trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "miscalculated"
+    )
+    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "misread"
+    none = end.model_copy(update={"used": ()})
+    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "miscalculated"
+    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not searched"
+    agreeing = episode(shown, said="?"), ("1982-05-03",)
+    assert trail(*agreeing, end)[1].used is False
+    assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True
 
 
 @pytest.mark.parametrize(
@@ -138,25 +135,3 @@ def test_a_date_is_seen_in_every_usual_notation(text):
 )
 def test_another_date_is_not_taken_for_it(text):
     assert not stands_in("1982-04-02", text)
-
-
-def test_months_and_years_are_seen_too():
-    assert stands_in("1982-04", "in April 1982")
-    assert stands_in("1982-05", "1982-05-07")
-    assert not stands_in("1982", "page 19820")
-
-
-def test_only_dates_that_must_be_written_count_as_used_where_the_proof_says_which():
-    shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
-    both = ("1982-04-02", "1982-06-14")
-    end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")
-    assert (
-        trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "miscalculated"
-    )
-    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "misread"
-    none = end.model_copy(update={"used": ()})
-    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "miscalculated"
-    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not searched"
-    agreeing = episode(shown, said="?"), ("1982-05-03",)
-    assert trail(*agreeing, end)[1].used is False
-    assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True

@@ -10,16 +10,10 @@ def means_of(*values):
     return means
 
 
-def test_a_sample_with_more_repeats_counts_no_more():
+def test_each_sample_counts_once_or_has_no_mean():
     assert means_of(("a", 1.0), ("a", 1.0), ("a", 1.0), ("b", 0.0)).mean == 0.5
     assert means_of(("a", 1.0), ("a", 0.0), ("b", 0.0)).by_sample == {"a": 0.5, "b": 0.0}
-
-
-def test_a_sample_of_which_an_episode_has_no_value_has_no_mean():
     means = means_of(("a", 3.0), ("a", None), ("b", 1.0))
     assert (means.mean, means.of("a"), means.of("b"), means.is_known) == (1.0, None, 1.0, False)
-
-
-def test_nothing_has_no_mean():
     assert (SampleMeans().mean, SampleMeans().of("a")) == (None, None)
     assert means_of(("a", None)).mean is None

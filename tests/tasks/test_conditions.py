@@ -25,34 +25,24 @@ WEB = ("web_search", "open_page")
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "wording", "tools", "strategy"),
+    ("text", "name", "tools"),
     [
-        ("base", "base", "implicit", (), "tool-loop"),
-        ("explicit", "explicit", "explicit", (), "tool-loop"),
-        ("web", "web", "implicit", WEB, "tool-loop"),
-        ("cal+web", "web+cal", "implicit", (*WEB, "calendars"), "tool-loop"),
-        ("explicit+python", "explicit+python", "explicit", ("python",), "tool-loop"),
-        (
-            "python+explicit-paper",
-            "explicit-paper+python",
-            "explicit-paper",
-            ("python",),
-            "tool-loop",
-        ),
-        ("web-once", "web-once", "implicit", WEB, "one-round"),
-        ("python+cited", "cited+python", "implicit", ("python",), "tool-loop"),
-        ("cal+cited:gpt-5.1", "cited:gpt-5.1+cal", "implicit", ("calendars",), "tool-loop"),
-        ("python+web~auto", "web+python~auto", "implicit", (*WEB, "python"), "tool-loop"),
-        (
-            "python+web_search",
-            "python+web_search",
-            "implicit",
-            ("python", "web_search"),
-            "tool-loop",
-        ),
+        ("base", "base", ()),
+        ("explicit", "explicit", ()),
+        ("web", "web", WEB),
+        ("cal+web", "web+cal", (*WEB, "calendars")),
+        ("explicit+python", "explicit+python", ("python",)),
+        ("python+explicit-paper", "explicit-paper+python", ("python",)),
+        ("web-once", "web-once", WEB),
+        ("python+cited", "cited+python", ("python",)),
+        ("cal+cited:gpt-5.1", "cited:gpt-5.1+cal", ("calendars",)),
+        ("python+web~auto", "web+python~auto", (*WEB, "python")),
+        ("python+web_search", "python+web_search", ("python", "web_search")),
     ],
 )
-def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, wording, tools, strategy):
+def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, tools):
+    wording = next((p for p in text.split("+") if p.startswith("explicit")), "implicit")
+    strategy = "one-round" if text == "web-once" else "tool-loop"
     made = parse_condition(text)
     assert (made.name, made.wording, made.tools, made.strategy) == (name, wording, tools, strategy)
     assert made.context == next((p for p in name.split("+") if p.startswith("cited")), None)
@@ -61,19 +51,13 @@ def test_a_name_says_wording_tools_and_strategy_in_one_order(text, name, wording
     assert Condition.model_validate_json(made.model_dump_json()) == made
 
 
-def test_a_tools_name_is_a_part_and_its_alias_the_same_condition():
+def test_names_that_stand_for_others():
     assert parse_condition("python+calendars") == parse_condition("cal+python")
     assert parse_condition("query_events").name == "events"
-
-
-def test_a_plain_cited_stands_for_every_set_of_pages():
     made = parse_conditions(["base", "cited", "python+cited"], ["cited:a", "cited:b"])
     names = [condition.name for condition in made]
     assert names == ["base", "cited:a", "cited:b", "cited:a+python", "cited:b+python"]
     assert [c.name for c in parse_conditions(["cited"], ["cited"])] == ["cited"]
-
-
-def test_the_tools_of_an_mcp_server_are_a_part_whole_or_each():
     whole = parse_condition("mcp:time+web", SERVERS)
     assert (whole.name, whole.tools) == ("web+mcp:time", (*WEB, "convert", "time_now"))
     assert [traits.mcp for traits in whole.own_tools] == ["time/convert", "time/now"]
@@ -177,7 +161,7 @@ def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it():
 SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
 
 
-def test_a_disturbance_makes_a_twin_of_each_condition_that_it_concerns():
+def test_twins_differ_from_the_conditions_that_they_concern():
     faults = Disturbance(suffix="faults", faults=(Fault(tool="python", kind="crash", rate=0.1),))
     made = with_disturbances(parse_conditions(["base", "web+python", "python"]), [SHIFTED, faults])
     assert [(c.name, c.disturbance) for c in made] == [
@@ -185,16 +169,10 @@ def test_a_disturbance_makes_a_twin_of_each_condition_that_it_concerns():
         ("web+python~faults", faults),
         ("python", None), ("python~faults", faults),
     ]  # fmt: skip
-
-
-def test_a_name_does_not_depend_on_whether_the_format_or_the_world_was_chosen_first():
     first = with_formats(with_disturbances(parse_conditions(["web"]), [SHIFTED]), ["schema"])
     then = with_disturbances(parse_conditions(["web~schema"]), [SHIFTED])
     assert [each.name for each in first] == ["web~schema", "web~shifted~schema"]
     assert first == then
-
-
-def test_twins_differ_in_one_field_whatever_their_names_are():
     conditions = with_first_steps(parse_conditions(["web"]), ["both"])
     worlds = with_disturbances(conditions, [SHIFTED])
     made = {each.name: each for each in with_formats(worlds, ["free", "schema"])}

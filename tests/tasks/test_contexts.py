@@ -54,12 +54,21 @@ def contexts(*rows):
     return Contexts(header, {row.sample: row for row in rows})
 
 
-def test_a_file_is_read_back_as_it_was_written(tmp_path):
+def test_samples_and_pages_are_those_of_the_file(tmp_path):
     made = contexts(context(puzzle("one")), context(puzzle("two"), ""))
     file = tmp_path / "pages.jsonl"
     file.write_bytes(made.data())
     assert read_contexts(file) == made
     assert read_contexts(file).data() == made.data()
+    made = contexts(context(puzzle("one")))
+    with pytest.raises(ConfigError, match="1 of the 2 samples asked, none for 'two'; ask"):
+        check_covers(Path("p.jsonl"), made, [puzzle("one"), puzzle("two")])
+    with pytest.raises(ConfigError, match="other samples: 1 of 1 differ, the first is 'one'"):
+        check_covers(Path("p.jsonl"), made, [puzzle("one", ["1999-01-01"])])
+    said = (Message(role="system", content="Be brief."), Message(role="user", content="When?"))
+    prompt = with_context(lambda sample, condition: said, "pages\n")
+    system, user = prompt(puzzle(), parse_condition("cited"))
+    assert (system.content, user.content) == ("Be brief.", "pages\n\nWhen?")
 
 
 @pytest.mark.parametrize(
@@ -82,22 +91,3 @@ def test_a_broken_file_is_refused_by_line(change, reason, tmp_path):
     file.write_bytes(b"".join(line + b"\n" for line in change(lines)))
     with pytest.raises(DatasetError, match=re.escape(reason)):
         read_contexts(file)
-
-
-def test_a_sample_that_the_file_lacks_is_named_with_how_many_it_has():
-    made = contexts(context(puzzle("one")))
-    with pytest.raises(ConfigError, match="1 of the 2 samples asked, none for 'two'; ask"):
-        check_covers(Path("p.jsonl"), made, [puzzle("one"), puzzle("two")])
-
-
-def test_another_sample_of_the_same_name_is_refused():
-    made = contexts(context(puzzle("one")))
-    with pytest.raises(ConfigError, match="other samples: 1 of 1 differ, the first is 'one'"):
-        check_covers(Path("p.jsonl"), made, [puzzle("one", ["1999-01-01"])])
-
-
-def test_the_pages_stand_before_the_first_user_message():
-    said = (Message(role="system", content="Be brief."), Message(role="user", content="When?"))
-    prompt = with_context(lambda sample, condition: said, "pages\n")
-    system, user = prompt(puzzle(), parse_condition("cited"))
-    assert (system.content, user.content) == ("Be brief.", "pages\n\nWhen?")

@@ -39,9 +39,19 @@ def make(count, seed, options):
 FAMILY = Family("tests", no_task, make, Options)
 
 
-def test_options_are_typed():
+def test_options_are_typed_and_levels_give_some(levelled):
     given = ["setting=closed", "sizes=5, 50", "known-only=true"]
     assert FAMILY.read_options(given) == Options(setting="closed", sizes=(5, 50), known_only=True)
+    chosen = levelled.read_options(["sizes=9", "known_only=true"], "easy")
+    assert chosen == Options(setting="closed", sizes=(9,), known_only=True)
+    tier = levelled.tier_of("easy", chosen)
+    assert (tier.options, tier.replaced) == (("sizes=2,3", "setting=closed"), ("sizes",))
+    assert str(tier) == "easy: few (sizes=2,3 setting=closed), but for your own sizes"
+    easy = levelled.tier_of("easy", levelled.read_options([], "easy"))
+    assert levelled.make_tier(1, 1, Options(), easy).samples[0].tier == easy
+    paper = levelled.tier_of("paper", levelled.read_options([], "paper"))
+    assert paper.name == "paper"
+    assert levelled.make_tier(2, 1, Options(), paper) == make(2, 1, Options())
 
 
 @pytest.mark.parametrize(
@@ -72,22 +82,6 @@ def levelled(tmp_path):
     file = tmp_path / "difficulty.toml"
     file.write_text('[easy]\nabout = "few"\noptions = { sizes = [2, 3], setting = "closed" }\n')
     return replace(FAMILY, levels=file)
-
-
-def test_an_option_of_the_users_wins_over_the_level(levelled):
-    chosen = levelled.read_options(["sizes=9", "known_only=true"], "easy")
-    assert chosen == Options(setting="closed", sizes=(9,), known_only=True)
-    tier = levelled.tier_of("easy", chosen)
-    assert (tier.options, tier.replaced) == (("sizes=2,3", "setting=closed"), ("sizes",))
-    assert str(tier) == "easy: few (sizes=2,3 setting=closed), but for your own sizes"
-
-
-def test_samples_state_their_level_and_those_of_the_defaults_are_the_same_bytes(levelled):
-    easy = levelled.tier_of("easy", levelled.read_options([], "easy"))
-    assert levelled.make_tier(1, 1, Options(), easy).samples[0].tier == easy
-    paper = levelled.tier_of("paper", levelled.read_options([], "paper"))
-    assert paper.name == "paper"
-    assert levelled.make_tier(2, 1, Options(), paper) == make(2, 1, Options())
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from agent_env.analysis.study import RunData, Study
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
-from agent_env.records.schema import Episode
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.shortcuts import Shortcut, answered_by, solved_by
 from agent_env.wiring.registry import load_family, task_names
+from tests.ended import ended
 
 TASK = make_task()
 
@@ -35,14 +35,28 @@ def text(sample):
     return f"MY ANSWER: {', '.join(sample.gold) or 'None'}"
 
 
-def test_the_oracle_is_right_everywhere_and_a_constant_where_it_fits():
+def test_oracles_constants_and_other_questions():
     assert solved_by(TASK, Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
     assert solved_by(TASK, Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET) == [
         "c"
     ]
 
+    def fails(sample):
+        return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
 
-def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_its_majority():
+    answers = [e.answer for _, e, _ in answered_by(TASK, Shortcut.constant("fails", fails), SET)]
+    assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
+    assert answered_by(TASK, Shortcut.majority(fails), SET) == []
+    shortcut = Shortcut.random(text)
+    first, second = (
+        [episode.answer for _, episode, _ in answered_by(TASK, shortcut, SET)] for _ in range(2)
+    )
+    assert first == second
+    assert first[3] != text(SET[3])
+    assert {*SHORTCUTS, "qa"} == {*task_names()}
+
+
+def test_gold_is_hidden_from_shortcuts_and_phrasings():
     seen = []
 
     def watch(sample):
@@ -54,9 +68,6 @@ def test_the_gold_of_a_question_is_hidden_from_shortcuts_and_does_not_count_for_
     assert solved_by(TASK, Shortcut.majority(text), SET) == ["a", "b"]
     alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
     assert alone is None
-
-
-def test_the_phrasings_of_one_question_do_not_tell_each_other_its_gold():
     phrasings = (*SET[:2], puzzle("e", "2003-05-06"), puzzle("f", "2001-01-01"))
     for shortcut in (Shortcut.majority, Shortcut.random):
         for question, others in (("ab", ["a", "b"]), ("abf", [])):
@@ -80,15 +91,6 @@ def test_a_family_with_phrasings_says_which_are_of_one_question(task):
     assert [answered_by(own, each, phrasings) for each in counting] == [[]] * (1 + (task == "qa"))
 
 
-def test_a_sample_that_a_shortcut_cannot_read_has_no_answer_and_stops_nothing():
-    def fails(sample):
-        return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
-
-    answers = [e.answer for _, e, _ in answered_by(TASK, Shortcut.constant("fails", fails), SET)]
-    assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
-    assert answered_by(TASK, Shortcut.majority(fails), SET) == []
-
-
 def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
     def fails(sample):
         if sample.id in ("b", "c"):
@@ -103,13 +105,7 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
             Shortcut.oracle(text),
         ),
     )
-    episodes = [
-        Episode(
-            sample=sample.id, condition="base", repeat=1, model="m", status="finished",
-            answer=text(sample), stop_reason="answered",
-        )
-        for sample in SET
-    ]  # fmt: skip
+    episodes = [ended(text(sample), sample.id, stop_reason="answered") for sample in SET]
     manifest = Manifest(
         task="time-puzzles", model="m", conditions=(parse_condition("base"),), repeats=1,
         limits={}, prompt="default", seed=None, samples=4, samples_digest="", concurrency=1,
@@ -127,15 +123,6 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
     )
     assert table.notes[-2:] == failures
     assert breakdown(comparison, "solutions").notes[-2:] == failures
-
-
-def test_a_random_answer_is_another_questions_and_the_same_each_time():
-    shortcut = Shortcut.random(text)
-    first, second = (
-        [episode.answer for _, episode, _ in answered_by(TASK, shortcut, SET)] for _ in range(2)
-    )
-    assert first == second
-    assert first[3] != text(SET[3])
 
 
 SHORTCUTS = {
@@ -161,10 +148,6 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
     )
     assert [shortcut.name for shortcut in task.shortcuts] == ["majority", "random", "oracle"]
     assert solved_by(task, task.shortcuts[-1], [question]) == ["q"]
-
-
-def test_every_family_that_makes_questions_is_looked_at():
-    assert {*SHORTCUTS, "qa"} == {*task_names()}
 
 
 @pytest.mark.parametrize("name", SHORTCUTS)

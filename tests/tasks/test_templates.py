@@ -6,14 +6,8 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts import SCREEN
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.schema import Message
+from agent_env.tasks import templates
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.templates import (
-    example_turns,
-    fill,
-    read_text_file,
-    with_system,
-    with_template,
-)
 from agent_env.testing import puzzle
 
 BASE = parse_condition("base")
@@ -22,23 +16,30 @@ BASE = parse_condition("base")
 def own(tmp_path, text):
     file = tmp_path / "own.txt"
     file.write_text(text)
-    return read_text_file(file)
+    return templates.read_text_file(file)
 
 
-def test_the_template_words_the_question_and_the_examples(tmp_path):
-    task = with_template(make_task(), own(tmp_path, "Q {constraints} {{A}}"))
+def test_templates_word_what_they_can(tmp_path):
+    task = templates.with_template(make_task(), own(tmp_path, "Q {constraints} {{A}}"))
     (asked,) = task.prompt(puzzle(), BASE)
     assert asked == Message(
         role="user",
         content="Q - The year is the same as that of the first day of the Falklands War. {A}",
     )
-    turns = example_turns(task)
+    turns = templates.example_turns(task)
     assert [m.role for m in turns(puzzle(), BASE)] == ["user", "assistant", "user", "assistant"]
     assert turns(puzzle(), BASE)[0].content.startswith("Q - The year is between 1996 and 2003")
-
-
-def test_what_is_put_in_is_not_looked_through_again():
-    assert fill("{a} {{a}} {b}", {"a": "{b}", "b": "}}"}) == "{b} {a} }}"
+    assert templates.fill("{a} {{a}} {b}", {"a": "{b}", "b": "}}"}) == "{b} {a} }}"
+    task = templates.with_system(make_task(), own(tmp_path, "Be careful."))
+    assert [m.role for m in task.prompt(puzzle(), BASE)] == ["system", "user"]
+    (tmp_path / "own.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="is not UTF-8 text"):
+        templates.read_text_file(tmp_path / "own.txt")
+    with pytest.raises(ConfigError, match="task event-screen takes no prompt of your own"):
+        templates.with_template(
+            SCREEN.make_task("default", SCREEN.options(), {}), own(tmp_path, "x")
+        )
+    assert templates.example_turns(SCREEN.make_task("default", SCREEN.options(), {})) is None
 
 
 @pytest.mark.parametrize(
@@ -54,21 +55,4 @@ def test_what_is_put_in_is_not_looked_through_again():
 )
 def test_a_template_that_cannot_be_is_named_with_what_is_known(tmp_path, text, found):
     with pytest.raises(ConfigError, match=found):
-        with_template(make_task(), own(tmp_path, text))
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path):
-    (tmp_path / "own.txt").write_bytes(b"\xff\xfe")
-    with pytest.raises(ConfigError, match="is not UTF-8 text"):
-        read_text_file(tmp_path / "own.txt")
-
-
-def test_a_family_without_placeholders_says_so(tmp_path):
-    with pytest.raises(ConfigError, match="task event-screen takes no prompt of your own"):
-        with_template(SCREEN.make_task("default", SCREEN.options(), {}), own(tmp_path, "x"))
-    assert example_turns(SCREEN.make_task("default", SCREEN.options(), {})) is None
-
-
-def test_a_system_text_stands_first(tmp_path):
-    task = with_system(make_task(), own(tmp_path, "Be careful."))
-    assert [m.role for m in task.prompt(puzzle(), BASE)] == ["system", "user"]
+        templates.with_template(make_task(), own(tmp_path, text))

@@ -7,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.temporal.allen import (
-    FOREVER,
-    GRANULARITIES,
-    RELATIONS,
-    Interval,
-    relation,
-)
+from agent_env.temporal.allen import FOREVER, GRANULARITIES, RELATIONS, Interval, relation
 
 SMALL = [Interval(start, end) for start, end in combinations(range(8), 2)]
 
@@ -35,13 +29,10 @@ MEANINGS = {
 }
 
 
-def test_exactly_one_relation_holds_between_any_two_small_intervals():
+def test_exactly_one_of_thirteen_relations_holds_between_small_intervals():
     for a, b in product(SMALL, repeat=2):
         holding = [name for name, holds in MEANINGS.items() if holds(a, b)]
         assert holding == [relation(a, b)]
-
-
-def test_all_thirteen_occur():
     assert {relation(a, b) for a, b in product(SMALL, repeat=2)} == set(RELATIONS)
     assert len(RELATIONS) == 13
 
@@ -57,19 +48,13 @@ def test_exactly_one_relation_holds_at_every_granularity(first, second, granular
         assert [name for name, holds in MEANINGS.items() if holds(a, b)] == [relation(a, b)]
 
 
-def test_bounds_are_cut_to_their_month_and_year():
+def test_bounds_and_common_days():
     term = Interval.of(date(1993, 3, 15), date(1997, 1, 20))
     assert term.at("month") == Interval.of(date(1993, 3, 1), date(1997, 1, 1))
     assert term.at("year") == Interval.of(date(1993, 1, 1), date(1997, 1, 1))
     assert Interval.of(date(1993, 3, 15), date(1993, 3, 20)).at("month") is None
     assert Interval.of(date(1993, 3, 15), None).at("year") == Interval.of(date(1993, 1, 1), None)
-
-
-def test_an_interval_without_a_day_is_refused():
     with pytest.raises(ValueError, match="ends after its start"):
         Interval(3, 3)
-
-
-def test_the_common_days_of_two_intervals():
     assert Interval(1, 5).meet(Interval(3, 9)) == Interval(3, 5)
     assert Interval(1, 3).meet(Interval(3, 9)) is None

@@ -37,16 +37,13 @@ def test_what_is_no_date_is_told_why(text, reason):
         DateReader().read(text)
 
 
-def test_one_clear_date_settles_the_order_for_all():
+def test_the_order_of_days_and_months_is_settled_asked_for_or_stated():
     assert str(date_reader(["01/02/1992", "31/01/1992"], None, "f").read("01/02/1992")) == (
         "1992-02-01"
     )
     assert str(date_reader(["01/02/1992", "01-31-1992"], None, "f").read("01/02/1992")) == (
         "1992-01-02"
     )
-
-
-def test_an_order_that_nothing_settles_is_asked_for_in_one_line():
     with pytest.raises(ConfigError) as caught:
         date_reader(["x", "01/02/1992", "05/05/1990"], None, "own.csv")
     assert str(caught.value) == (
@@ -55,9 +52,6 @@ def test_an_order_that_nothing_settles_is_asked_for_in_one_line():
     )
     with pytest.raises(ConfigError, match="'13/02/1992' has the day first and '02/13/1992' the"):
         date_reader(["13/02/1992", "02/13/1992"], None, "own.csv")
-
-
-def test_a_stated_form_is_kept_to():
     assert str(date_reader([], "month-first", "f").read("01/02/1992")) == "1992-01-02"
     assert str(date_reader([], "%d.%m.%y", "f").read("4.8.68")) == "2068-08-04"
     assert str(date_reader([], "%b %Y", "f").read("Aug 1968")) == "1968-08"

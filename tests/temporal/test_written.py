@@ -22,20 +22,15 @@ FORMS = DateForms(
 )
 
 
-def test_each_form_gives_the_same_fields():
+def test_dates_months_and_numbers_in_words():
     found = list(FORMS.find("on 5 Sept 1990, 13/02/2003 and in 1817"))
-
     assert [(each.form, each.at, each.date) for each in found] == [
         (0, (3, 14), PartialDate(1990, 9, 5)),
         (1, (16, 26), PartialDate(2003, 2, 13)),
         (2, (34, 38), PartialDate(1817)),
     ]
     assert found[1].parts == {"a": "13", "sep": "/", "b": "02", "y": "2003"}
-
-
-def test_a_date_that_cannot_be_told_is_found_and_is_none():
     ambiguous, impossible, without_year = FORMS.find("01/02/2003, 30 Feb 2001, 5 May")
-
     assert (ambiguous.date, impossible.date, without_year.date) == (None, None, None)
     assert [ambiguous.is_unclear, impossible.is_unclear, without_year.is_unclear] == [
         True,
@@ -43,6 +38,12 @@ def test_a_date_that_cannot_be_told_is_found_and_is_none():
         False,
     ]
     assert (without_year.month, without_year.day) == (5, 5)
+    assert FORMS.read("1/2/1990", DAY_FIRST) == next(FORMS.find("1/2/1990", DAY_FIRST))
+    assert FORMS.read("in 1990") is None
+    texts = ("September", "sep", "Sept.", "09", "Septem", "x")
+    assert [month_number(text) for text in texts] == [9, 9, 9, 9, None, None]
+    texts = ("one hundred and five", "twenty-five", "two thousand", "five six", "x")
+    assert [in_words(text) for text in texts] == [105, 25, 2000, None, None]
 
 
 @pytest.mark.parametrize(
@@ -59,18 +60,3 @@ def test_a_date_that_cannot_be_told_is_found_and_is_none():
 )
 def test_the_order_decides_only_where_both_are_possible(first, second, order, expected):
     assert day_and_month(first, second, order) == expected
-
-
-def test_the_whole_text_is_one_date_or_none():
-    assert FORMS.read("1/2/1990", DAY_FIRST) == next(FORMS.find("1/2/1990", DAY_FIRST))
-    assert FORMS.read("in 1990") is None
-
-
-def test_names_of_months():
-    texts = ("September", "sep", "Sept.", "09", "Septem", "x")
-    assert [month_number(text) for text in texts] == [9, 9, 9, 9, None, None]
-
-
-def test_numbers_in_words():
-    texts = ("one hundred and five", "twenty-five", "two thousand", "five six", "x")
-    assert [in_words(text) for text in texts] == [105, 25, 2000, None, None]

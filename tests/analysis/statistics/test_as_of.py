@@ -6,9 +6,10 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.statistics.as_of import as_of
-from agent_env.records.schema import Episode, PageRef, Sample, Score
+from agent_env.records.schema import PageRef, Sample
 from agent_env.scoring.evidence import holds_all, is_telling, page_flags
 from tests.analysis.studies import study_of
+from tests.ended import scored as pair
 
 
 def ref(url, how, *flags):
@@ -20,15 +21,6 @@ LEAKY = (
     ref("c", "returned"), ref("c", "blocked", "later", "changed"), ref("d", "blocked", "undated"),
 )  # fmt: skip
 CLEAN = (ref("b", "opened", "gold"), ref("e", "opened", "mentions-later"))
-
-
-def test_pages_are_counted_once_by_whether_they_were_shown_and_by_flag():
-    assert page_flags(LEAKY) == {
-        "shown": 3, "shown undated": 1, "shown gold": 1, "leak": 1, "withheld": 2,
-        "withheld later": 1, "withheld changed": 1, "withheld undated": 1,
-    }  # fmt: skip
-    assert page_flags(CLEAN) == {"shown": 2, "shown gold": 1, "shown mentions-later": 1}
-    assert page_flags(()) == {}
 
 
 @pytest.mark.parametrize(
@@ -50,12 +42,10 @@ def test_right_answers_stand_in_a_text_in_any_notation_and_short_ones_are_not_ju
 
 def study(pages, gold="2001-01-01", day="2020-01-01"):
     """One run whose episodes of a sample were shown these pages."""
-    scored = []
-    for sample, refs in pages.items():
-        common = {"sample": sample, "condition": "web", "repeat": 1}
-        episode = Episode(model="m", status="finished", steps=1, pages=refs, **common)
-        metrics = {"exact_match": 1.0}
-        scored.append((episode, Score(outcome="read", answer=(), metrics=metrics, **common)))
+    scored = [
+        pair({"exact_match": 1.0}, sample, "web", steps=1, pages=refs)
+        for sample, refs in pages.items()
+    ]
     samples = [Sample(id=sample, task="t", gold=(gold,)) for sample in pages]
     comparison = study_of(scored, ("web",), ("exact_match",), samples)
     (arm,) = comparison.study.arms
@@ -69,14 +59,11 @@ def study(pages, gold="2001-01-01", day="2020-01-01"):
     return Comparison(replace(comparison.study, arms=arms))
 
 
-def test_the_share_of_samples_with_their_answer_on_a_leaking_page_has_an_interval():
+def test_a_leaking_page_counts_where_it_can_be_judged():
     pages = {"a": LEAKY, "b": CLEAN, "c": (), "d": CLEAN}
     (row,) = as_of(study(pages)).rows
     assert row[:9] == ("web", "2020-01-01", 7, 1, 2, 1, 1, 1, 3)
     assert row[9] == pytest.approx((1 / 3, 0.0615, 0.7923), abs=1e-4)
-
-
-def test_nothing_to_judge_is_a_dash_and_a_web_of_no_day_has_no_row():
     (row,) = as_of(study({"a": LEAKY}, gold="2001")).rows
     assert row[8:] == (0, None)
     assert as_of(study({"a": LEAKY}, day=None)).rows == ()

@@ -7,8 +7,9 @@ import pytest
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.figures import clock as clock_figure
 from agent_env.analysis.statistics.clock import clock
-from agent_env.records.schema import Episode, Sample, Score
+from agent_env.records.schema import Sample
 from tests.analysis.studies import study_of
+from tests.ended import scored as pair
 
 DAYS = ("1995-06-01", "2015-06-01")
 
@@ -27,9 +28,7 @@ def study(answers, said=False, looked=0.0):
                 "right_until": until,
                 "looks_up": looked,
             }
-            common = {"sample": sample, "condition": condition, "repeat": 1}
-            episode = Episode(model="m", status="finished", steps=1, **common)
-            scored.append((episode, Score(outcome="read", answer=(), metrics=metrics, **common)))
+            scored.append(pair(metrics, sample, condition, steps=1))
     samples = [Sample(id=sample, task="t", gold=("Ann Lee",)) for sample in answers]
     made = study_of(scored, conditions, ("answer",), samples).study
     for arm in made.arms:
@@ -45,15 +44,12 @@ def columns(table, row):
     return dict(zip((column.name for column in table.columns), table.rows[row], strict=True))
 
 
-def test_old_answers_are_of_a_later_day_in_1995_and_years_old_in_2015():
+def test_answers_are_late_old_or_unknown_and_drawn():
     table = clock(study(OLD))
     early, late = columns(table, 0), columns(table, 1)
     assert (early["a later day"][0], early["years old"]) == (1.0, (None, None, None))
     assert late["a later day"][0] == 0.0
     assert late["years old"][0] == pytest.approx(5.41, abs=0.01)
-
-
-def test_where_no_history_is_known_later_days_are_unknown_and_not_0():
     plain = study(OLD)
     for arm in plain.study.arms:
         for each in arm.observations:
@@ -61,9 +57,6 @@ def test_where_no_history_is_known_later_days_are_unknown_and_not_0():
     row = columns(clock(plain), 0)
     assert row["a later day"] == (None, None, None)
     assert row["follows the clock"][0] == 0.0
-
-
-def test_the_figure_has_a_panel_for_the_model_and_a_line_for_each_condition():
     figure = clock_figure(study(OLD))
     (axes,) = figure.axes
     assert axes.get_title() == "m"

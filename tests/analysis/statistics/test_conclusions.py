@@ -30,34 +30,22 @@ def changed(comparison, **fields):
     return conclusions(comparison)
 
 
-def test_a_difference_is_claimed_with_its_interval_its_model_and_its_n():
+def test_a_difference_is_claimed_where_it_is_shown():
     (sentence, _) = conclusions(compared(planted(), "web:base", planned=("web:base",)))
     assert re.fullmatch(
         r"web raised exact match by 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over base for lab/A, "
         r"n = 200 samples\.",
         sentence,
     )
-
-
-def test_no_difference_shown_is_not_no_difference():
     (sentence, _) = conclusions(compared(planted(), "python:base"))
     assert "python against base for lab/A: no difference in exact match shown: " in sentence
     assert "minimum detectable effect 0.1" in sentence
-
-
-def test_none_larger_than_the_margin_is_said_where_the_test_shows_it_only():
     wide, narrow = (compared(planted(), "python:base", margin=margin) for margin in (0.25, 0.02))
     assert "no difference in exact match larger than 0.25 (TOST): " in conclusions(wide)[0]
     assert "no difference in exact match shown: " in conclusions(narrow)[0]
-
-
-def test_without_significance_after_correction_nothing_is_claimed():
     sentence = changed(compared(planted(), "web:base"), p_value=0.03, p_holm=0.09)[0]
     assert "no difference in exact match shown: +0." in sentence
     assert "p = 0.030 is 0.090 after Holm's correction" in sentence
-
-
-def test_a_difference_of_two_models_and_one_of_differences_and_a_trend():
     texts = ("web@A:base@B", "(web:base)@A:(web:base)@B", "trend:steps(base,web)@A")
     models, gains, trend = conclusions(compared(planted(), *texts))
     assert "higher by 0." in models
@@ -66,7 +54,7 @@ def test_a_difference_of_two_models_and_one_of_differences_and_a_trend():
     assert "trend over steps" in trend or " per step over base, web for lab/A" in trend
 
 
-def test_a_condition_that_cannot_mean_anything_gets_no_conclusion():
+def test_where_nothing_can_be_said_the_sentence_says_why():
     made = planted()
     arms = tuple(
         replace(arm, problem="no call was parsed") if arm.condition.name == "web" else arm
@@ -77,9 +65,6 @@ def test_a_condition_that_cannot_mean_anything_gets_no_conclusion():
         "Exploratory: web against base for lab/A: no conclusion, as lab/A web failed: "
         "no call was parsed."
     )
-
-
-def test_without_pairs_or_without_an_interval_the_sentence_says_why():
     comparison = compared(planted(), "web:base")
     first = comparison.contrasts[0]
     none = replace(first.difference, value=None, low=None, high=None)

@@ -66,7 +66,7 @@ RUNGS = {
 }
 
 
-def test_the_losses_add_up_to_what_the_web_lacks():
+def test_the_losses_add_up_to_what_the_web_lacks_over_the_samples_that_all_answered():
     searches = [SHOWN, *[NOT_FOUND] * 5, LISTED, SHOWN, SHOWN, SHOWN]
     comparison = study(RUNGS, searches)
     assert rows(comparison) == {
@@ -81,37 +81,22 @@ def test_the_losses_add_up_to_what_the_web_lacks():
     (sentence, *_) = conclusions(comparison)
     assert sentence.startswith("most points are lost at finding the page: 0.500 [0.")
     assert sentence.endswith("], n = 10 samples.")
-
-
-def test_a_step_whose_condition_is_not_there_has_no_row():
-    without = {name: RUNGS[name] for name in ("facts", "cited", "web")}
-    assert list(rows(study(without))) == ["finding and opening the page", "reading the page"]
-    assert not ladder(study({name: RUNGS[name] for name in ("web", "explicit")})).rows
-
-
-def test_answers_held_to_a_form_have_their_ladder_too():
-    assert rows(study({f"{name}~schema": RUNGS[name] for name in RUNGS})) == rows(study(RUNGS))
-
-
-def test_of_two_variants_of_a_condition_none_is_its_rung():
-    both = {"cited": RUNGS["cited"], "facts~schema": RUNGS["facts"], "facts~auto": RUNGS["facts"]}
-    assert rows(study(both)) == {}
-
-
-def test_the_sentence_names_its_model_where_there_are_several():
-    made = study({"web": RUNGS["web"], "cited": RUNGS["cited"]}).study
-    other = replace(made.arms[0], label="other web", run="o", model="o", model_label="o")
-    (sentence, *_) = conclusions(Comparison(replace(made, arms=(*made.arms, other)), Options()))
-    assert sentence.startswith("m: most points are lost at finding and opening the page")
-
-
-def test_a_sample_without_an_answer_under_one_condition_counts_under_none():
     right = RUNGS | {"facts": [None] + [1] * 8 + [0]}
     found = rows(study(right))
     assert {n for _, _, n in found.values()} == {9}
     assert found["finding and opening the page"][1] == pytest.approx(7 / 9)
 
 
-def test_no_step_is_named_where_none_is_shown():
+def test_rungs_and_steps_are_named_where_they_are_shown():
+    without = {name: RUNGS[name] for name in ("facts", "cited", "web")}
+    assert list(rows(study(without))) == ["finding and opening the page", "reading the page"]
+    assert not ladder(study({name: RUNGS[name] for name in ("web", "explicit")})).rows
+    assert rows(study({f"{name}~schema": RUNGS[name] for name in RUNGS})) == rows(study(RUNGS))
+    both = {"cited": RUNGS["cited"], "facts~schema": RUNGS["facts"], "facts~auto": RUNGS["facts"]}
+    assert rows(study(both)) == {}
+    made = study({"web": RUNGS["web"], "cited": RUNGS["cited"]}).study
+    other = replace(made.arms[0], label="other web", run="o", model="o", model_label="o")
+    (sentence, *_) = conclusions(Comparison(replace(made, arms=(*made.arms, other)), Options()))
+    assert sentence.startswith("m: most points are lost at finding and opening the page")
     equal = {"cited": [1, 0] * 5, "web": [0, 1] * 5}
     assert not any("most points" in text for text in conclusions(study(equal)))

@@ -13,7 +13,7 @@ def of_model(comparison, model):
     return Comparison(replace(comparison.study, arms=arms))
 
 
-def test_one_repeat_says_what_it_can_miss_and_what_another_run_may_turn():
+def test_one_repeat_may_turn_and_repeats_speak_for_themselves():
     single = study_of([*scored("base", 4), *scored("web", 12)], ["base", "web"], ("em",))
     assert list(noise_notes(of_model(single, "openai/m"))) == [
         "One episode of each sample: a difference below 0.31 can be missed (80 % power at 5 %, "
@@ -21,15 +21,9 @@ def test_one_repeat_says_what_it_can_miss_and_what_another_run_may_turn():
         "Another run may turn 5 to 15 % of the verdicts (range of the literature, not measured "
         "here; --repeats 3 measures it).",
     ]
-
-
-def test_a_script_turns_no_verdict():
     single = study_of([*scored("base", 4), *scored("web", 12)], ["base", "web"], ("em",))
     (note,) = noise_notes(of_model(single, "reference"))
     assert note.startswith("One episode of each sample")
-
-
-def test_repeats_speak_for_themselves():
     twice = [
         (episode.model_copy(update={"repeat": n}), score.model_copy(update={"repeat": n}))
         for n in (1, 2)

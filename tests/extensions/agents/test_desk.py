@@ -12,14 +12,7 @@ from agent_env.extensions.agents.apis.exchange import ModelRequest, Refusal
 from agent_env.extensions.agents.desk import Desk
 from agent_env.graph.loop import EpisodeState
 from agent_env.protocols import Limits
-from agent_env.records.schema import (
-    Message,
-    ProviderFields,
-    Reply,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-)
+from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolResult, ToolSpec
 
 SEARCH = ToolSpec(name="web_search", description="", parameters={"type": "object"})
 ASKED = ToolCall(id="c1", name="mcp__env__web_search", arguments='{"query": "x"}')
@@ -77,7 +70,7 @@ def with_desk(work, *replies, **limits):
     return asyncio.run(main())
 
 
-def test_a_reply_comes_back_as_it_was_though_the_agent_sends_less_of_it():
+def test_replies_and_calls_are_those_of_the_model_whatever_the_agent_sends():
     async def work(at):
         await at.reply(request())
         sent = FIRST.model_copy(update={"reasoning": None, "provider_fields": None})
@@ -92,8 +85,6 @@ def test_a_reply_comes_back_as_it_was_though_the_agent_sends_less_of_it():
     assert turns[1] == FIRST
     assert turns[2].tool_call_id == "c1"
 
-
-def test_a_tool_call_has_the_id_of_the_reply_that_asked_for_it_under_any_prefix():
     async def work(at):
         await at.reply(request())
         texts = [
@@ -136,7 +127,7 @@ def test_tool_calls_beyond_the_limit_are_failures_that_say_so():
     assert second.error == "all 1 tool calls are used up"
 
 
-def test_a_reply_that_never_arrived_is_given_when_the_same_is_asked_again():
+def test_failures_are_told_and_lost_replies_given_again():
     async def work(at):
         one = await at.reply(request())
         two = await at.reply(request())
@@ -149,8 +140,6 @@ def test_a_reply_that_never_arrived_is_given_when_the_same_is_asked_again():
     assert (one.message, two.message, three.message) == (FIRST, FIRST, said)
     assert (asked, steps) == (2, 2)
 
-
-def test_a_failed_model_ends_the_episode_with_its_error():
     async def work(at):
         with pytest.raises(Refusal, match="its model or a tool failed"):
             await at.reply(request())
@@ -159,8 +148,6 @@ def test_a_failed_model_ends_the_episode_with_its_error():
     error = ModelError("down")
     assert with_desk(work, error) is error
 
-
-def test_a_conversation_that_is_too_long_is_the_agents_to_shorten():
     async def work(at):
         with pytest.raises(Refusal, match="too long") as refused:
             await at.reply(request())
@@ -171,7 +158,7 @@ def test_a_conversation_that_is_too_long_is_the_agents_to_shorten():
     assert with_desk(work, error, FIRST) == (None, "context_length_exceeded", False, None)
 
 
-def test_a_tool_that_must_be_called_is_the_only_one_offered():
+def test_the_tools_are_those_that_must_be_or_may_be_called():
     async def work(at):
         await at.reply(request(choice="web_search", schema={"type": "object"}, stop=("END",)))
         return at.attempt.model.asked[0]
@@ -182,8 +169,6 @@ def test_a_tool_that_must_be_called_is_the_only_one_offered():
     assert json.dumps(options.schema) == '{"type": "object"}'
     assert options.stop == ("END",)
 
-
-def test_a_bare_agent_has_the_tools_of_the_condition_alone():
     async def work(at):
         at.is_bare = True
         theirs = SEARCH.model_copy(update={"name": "mcp__env__web_search"})

@@ -11,14 +11,19 @@ from agent_env.extensions.agents import files
 from agent_env.extensions.agents.files import ADDRESSES, names, read
 
 
-def test_there_are_files_of_agents_that_packages_bring():
+def test_files_of_agents_come_with_packages_and_without_own_tools(monkeypatch):
     assert names() == [
         "codex", "gemini-cli", "inspect-react", "langgraph", "mini-swe-agent", "openai-agents",
         "opencode", "pydantic-ai", "qwen-code", "smolagents",
     ]  # fmt: skip
+    monkeypatch.setattr(files, "OURS", Path(__file__).parent)
+    monkeypatch.setattr(files, "names", lambda: ["shy"])
+    monkeypatch.setattr(Path, "read_text", lambda path, **_: 'command = ["sh"]')
+    assert (read("shy").name, read("shy").is_bare) == ("shy", False)
+    assert (read("shy-bare").name, read("shy-bare").is_bare) == ("shy-bare", True)
 
 
-def test_a_command_line_names_its_program_and_shows_the_files_in_it(tmp_path):
+def test_command_lines_and_own_files_say_all_of_it(tmp_path):
     script = tmp_path / "agent.py"
     script.write_text("")
     use = read(f"{quote(sys.executable)} {script} --ask {{prompt}}")
@@ -26,9 +31,6 @@ def test_a_command_line_names_its_program_and_shows_the_files_in_it(tmp_path):
     assert use.command == (sys.executable, str(script), "--ask", "{prompt}")
     assert use.reads == (str(script),)
     assert (use.variables, use.answer, use.version) == (ADDRESSES, "reply", None)
-
-
-def test_a_file_of_ones_own_says_all_of_it(tmp_path):
     file = tmp_path / "My Agent.toml"
     file.write_text(
         'command = ["sh", "-c", "echo"]\nanswer = "out.txt"\nown_tools = ["shell"]\n'
@@ -71,11 +73,3 @@ def test_a_file_that_is_not_right_is_told(tmp_path, lines, says):
     file.write_text(lines)
     with pytest.raises(ConfigError, match=says):
         read(str(file))
-
-
-def test_an_agent_of_ours_can_be_had_without_its_own_tools(monkeypatch):
-    monkeypatch.setattr(files, "OURS", Path(__file__).parent)
-    monkeypatch.setattr(files, "names", lambda: ["shy"])
-    monkeypatch.setattr(Path, "read_text", lambda path, **_: 'command = ["sh"]')
-    assert (read("shy").name, read("shy").is_bare) == ("shy", False)
-    assert (read("shy-bare").name, read("shy-bare").is_bare) == ("shy-bare", True)

@@ -69,7 +69,7 @@ def solved(tmp_path_factory):
     return run_by(out, agents=("loop", command()))
 
 
-def test_it_answers_as_our_loop_does_and_its_calls_are_in_the_trace(solved):
+def test_it_answers_as_our_loop_does_and_all_of_it_is_kept_and_played_back(solved):
     run, by_agent = solved
     by_loop = next(r.episode for _, r in run.recordings(print) if r.start.condition.agent is None)
     assert by_agent.stop_reason == "answered"
@@ -80,9 +80,6 @@ def test_it_answers_as_our_loop_does_and_its_calls_are_in_the_trace(solved):
     asked = [c.id for m in by_agent.messages for c in m.tool_calls]
     assert [m.tool_call_id for m in by_agent.messages if m.role == "tool"] == asked
     assert by_agent.own_calls == 0
-
-
-def test_its_results_are_shown_once_and_those_of_its_own_tools_as_not_recorded(solved):
     recordings = dict(solved[0].recordings(print))
     recording = next(r for r in recordings.values() if r.start.condition.agent is not None)
     shown = story(recording.events, None)
@@ -91,19 +88,12 @@ def test_its_results_are_shown_once_and_those_of_its_own_tools_as_not_recorded(s
     text = "\n".join(transcript(recording.events))
     assert text.count("-- tool web_search") == text.count("calls web_search")
     assert "[tool" not in text
-
     unrecorded = [event for event in recording.events if not isinstance(event, ToolCalled)]
     without = story(unrecorded, None)
     assert all(call.is_own for step in without.steps for call in step.calls)
     assert "[tool of its own, not recorded] " in "\n".join(transcript(unrecorded))
-
-
-def test_what_it_printed_is_kept(solved):
     (file,) = (solved[0].path / "agents").iterdir()
     assert "MY ANSWER" in file.read_text()
-
-
-def test_both_sides_are_played_back_to_it(solved):
     done = agent_env("replay", str(solved[0].path))
     assert done.returncode == 0, done.stderr
     assert "2 same" in done.stdout
@@ -122,22 +112,15 @@ def test_the_first_difference_is_named_where_it_asks_for_something_else(tmp_path
     assert "-[system] Be brief.\n+[system] Be very brief." in done.stdout
 
 
-def test_the_table_of_agents_sets_them_beside_our_loop(solved):
+def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
     done = agent_env("compare", str(solved[0].path), "--table", "agents")
     _, _, _, ours, theirs, *_ = done.stdout.splitlines()
     name = next(c.agent.name for c in solved[0].manifest.conditions if c.agent is not None)
     assert ours.split()[:3] == ["web", "loop", "1.000"]
     assert theirs.split()[:3] == [f"web~by-{name}", name, "1.000"]
-
-
-def test_agents_are_contrasted_by_name(solved):
-    name = next(c.agent.name for c in solved[0].manifest.conditions if c.agent is not None)
     done = agent_env("compare", str(solved[0].path), "--contrast", f"{name}:loop")
     assert done.returncode == 0, done.stderr
     assert f"web~by-{name} − web" in done.stdout
-
-
-def test_no_episode_of_it_can_be_forked(solved, tmp_path):
     (trace,) = solved[0].path.glob("episodes/web~by-*/*.jsonl")
     done = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", str(tmp_path / "fork"))
     assert done.returncode == 2
@@ -242,11 +225,8 @@ def test_what_agents_cannot_do_is_refused_before_anything_begins(tmp_path, words
     assert says in done.stderr
 
 
-def test_an_agent_without_mcp_is_told_of_the_tools_in_words():
-    async def main():
-        return in_words(desk(), "tool")
-
-    text = asyncio.run(main())
+async def test_an_agent_without_mcp_is_told_of_the_tools_in_words():
+    text = in_words(desk(), "tool")
     assert text.startswith("You have these tools in the shell. Call one by: tool NAME 'JSON")
     assert "web_search: " in text
 

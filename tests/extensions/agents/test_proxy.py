@@ -12,7 +12,11 @@ from google import genai
 from mcp import Client
 
 from agent_env.errors import ModelError
+from agent_env.extensions.agents.apis import responses as responses_api
 from agent_env.extensions.agents.apis.chat import ChatApi
+from agent_env.extensions.agents.apis.exchange import Answer, HttpRequest, Refusal, Tokens
+from agent_env.extensions.agents.apis.generate_content import GeminiApi, joined
+from agent_env.extensions.agents.apis.responses import ResponsesApi
 from agent_env.extensions.agents.process_loop import mcp_app
 from agent_env.extensions.agents.proxy import LiveReply, Proxy
 from agent_env.extensions.serve.hosting import listening, serve_app
@@ -99,10 +103,7 @@ async def by_chat(url, stream):
 
 
 async def by_responses(url, stream):
-    tools = [
-        {"type": "function", "name": "web_search", "parameters": {}},
-        {"type": "web_search"},
-    ]
+    tools = [{"type": "function", "name": "web_search", "parameters": {}}, {"type": "web_search"}]
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="t0ken") as client:
         items = [{"role": "user", "content": "When?"}]
         fields = {"model": "x", "tools": tools, "instructions": "Be short."}
@@ -177,13 +178,10 @@ async def by_gemini(url, stream):
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("by", [by_chat, by_responses, by_messages, by_gemini])
-def test_each_official_client_has_the_episodes_model(by, stream):
-    async def main():
-        async with reached() as (url, at):
-            said = await by(url, stream)
-            return said, at.attempt.model.asked, at.attempt.meter
-
-    said, asked, meter = asyncio.run(main())
+async def test_each_official_client_has_the_episodes_model(by, stream):
+    async with reached() as (url, at):
+        said = await by(url, stream)
+        asked, meter = at.attempt.model.asked, at.attempt.meter
     assert said == ("I look it up.", '{"query": "lighthouse"}', "In 1982.")
     assert [turn.role for turn in asked[0]] == ["system", "user"]
     assert [turn.role for turn in asked[1]] == ["system", "user", "assistant", "tool"]
@@ -192,48 +190,40 @@ def test_each_official_client_has_the_episodes_model(by, stream):
     assert (meter.steps, meter.tokens) == (2, 36)
 
 
-def test_mcp_and_plain_posts_reach_the_same_tools():
-    async def main():
-        async with reached() as (url, _):
-            async with Client(f"{url}/mcp") as client:
-                names = [tool.name for tool in (await client.list_tools()).tools]
-                result = await client.call_tool("web_search", {"query": "x"})
-            async with httpx.AsyncClient() as client:
-                key = {"authorization": "Bearer t0ken"}
-                address = f"{url}/tools/web_search"
-                posted = await client.post(address, json={"query": "x"}, headers=key)
-            return names, result.content[0].text, posted.text
-
-    names, called, posted = asyncio.run(main())
+async def test_mcp_and_plain_posts_reach_the_same_tools():
+    async with reached() as (url, _):
+        async with Client(f"{url}/mcp") as client:
+            names = [tool.name for tool in (await client.list_tools()).tools]
+            result = await client.call_tool("web_search", {"query": "x"})
+        async with httpx.AsyncClient() as client:
+            key = {"authorization": "Bearer t0ken"}
+            address = f"{url}/tools/web_search"
+            posted = await client.post(address, json={"query": "x"}, headers=key)
+        called, posted = result.content[0].text, posted.text
     assert names == ["web_search"]
     assert called.endswith('web_search {"query": "x"} [\'web_search\']')
     assert posted.split(maxsplit=1)[1] == called.split(maxsplit=1)[1]
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_tools_in_a_namespace_are_plain_ones_for_the_model(stream):
+async def test_tools_in_a_namespace_are_plain_ones_for_the_model(stream):
     """As Codex names those of MCP servers."""
     inner = {"type": "function", "name": "web_search", "parameters": {}}
     tools = [{"type": "namespace", "name": "mcp__env", "tools": [inner]}]
     called = CALL.model_copy(update={"name": "mcp__env__web_search"})
     asked = {"tools": tools, "stream": stream, "model": "x"}
 
-    async def main():
-        model = Scripted(Message(role="assistant", tool_calls=(called,)), END)
-        async with reached(model) as (url, _), httpx.AsyncClient() as client:
-            key = {"authorization": "Bearer t0ken"}
-            items = [{"role": "user", "content": "When?"}]
-            first = await client.post(
-                f"{url}/v1/responses", json=asked | {"input": items}, headers=key
-            )
-            call = {"type": "function_call", "call_id": "c1", "namespace": "mcp__env",
-                    "name": "web_search", "arguments": CALL.arguments}  # fmt: skip
-            output = {"type": "function_call_output", "call_id": "c1", "output": "1982"}
-            items += [call, output]
-            await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
-            return first.text, model.asked, model.offered
-
-    text, asked_turns, offered = asyncio.run(main())
+    model = Scripted(Message(role="assistant", tool_calls=(called,)), END)
+    async with reached(model) as (url, _), httpx.AsyncClient() as client:
+        key = {"authorization": "Bearer t0ken"}
+        items = [{"role": "user", "content": "When?"}]
+        first = await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
+        call = {"type": "function_call", "call_id": "c1", "namespace": "mcp__env",
+                "name": "web_search", "arguments": CALL.arguments}  # fmt: skip
+        output = {"type": "function_call_output", "call_id": "c1", "output": "1982"}
+        items += [call, output]
+        await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
+        text, asked_turns, offered = first.text, model.asked, model.offered
     assert '"namespace": "mcp__env", "name": "web_search"' in text
     assert "mcp__env__web_search" not in text
     assert [tool.name for tool in offered[0]] == ["mcp__env__web_search"]
@@ -252,6 +242,8 @@ IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url":
         ("/v1/chat/completions", {}, "other", 401, "Incorrect API key"),
         ("/v1/chat/completions", {"messages": [SAYS], "n": 2}, "t0ken", 400,
          "n is 2: one reply a request is passed on"),
+        ("/v1/chat/completions", {"messages": [SAYS], "max_tokens": 0}, "t0ken", 400,
+         "integer below minimum value"),
         ("/v1/completions", {}, "t0ken", 404, "nothing at POST /v1/completions"),
         ("/v9/messages", {}, "t0ken", 404, "nothing at POST /v9/messages"),
         ("/v1/responses", {"input": "x", "previous_response_id": "r"}, "t0ken", 400,
@@ -259,35 +251,27 @@ IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url":
         ("/tools/calculator", [1], "t0ken", 400, "the arguments are an object"),
     ],
 )  # fmt: skip
-def test_what_is_not_passed_on_is_refused_by_name(path, body, key, status, says):
-    async def main():
-        async with reached() as (url, at), httpx.AsyncClient() as client:
-            headers = {"authorization": f"Bearer {key}"}
-            reply = await client.post(url + path, json=body, headers=headers)
-            return reply, at.attempt.model.asked
-
-    reply, asked = asyncio.run(main())
+async def test_what_is_not_passed_on_is_refused_by_name(path, body, key, status, says):
+    async with reached() as (url, at), httpx.AsyncClient() as client:
+        headers = {"authorization": f"Bearer {key}"}
+        reply = await client.post(url + path, json=body, headers=headers)
     assert reply.status_code == status
     assert says in reply.text
-    assert asked == []
+    assert at.attempt.model.asked == []
 
 
-def test_a_reply_that_begins_anew_with_other_words_breaks_off_and_waits_for_the_same_request():
-    async def main():
-        model = Model(attempts=(("I look ",), ("You ", "look")))
-        async with reached(model) as (url, at), httpx.AsyncClient() as client:
-            body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
-            key = {"authorization": "Bearer t0ken"}
-            address = f"{url}/v1/chat/completions"
-            with pytest.raises(httpx.RemoteProtocolError):
-                await client.post(address, json=body, headers=key)
-            again = await client.post(address, json=body | {"stream": False}, headers=key)
-            return again.json()["choices"][0]["message"]["content"], len(at.attempt.model.asked)
+async def test_streams_that_begin_anew_or_fail_break_off():
+    model = Model(attempts=(("I look ",), ("You ", "look")))
+    async with reached(model) as (url, at), httpx.AsyncClient() as client:
+        body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
+        key = {"authorization": "Bearer t0ken"}
+        address = f"{url}/v1/chat/completions"
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(address, json=body, headers=key)
+        again = await client.post(address, json=body | {"stream": False}, headers=key)
+        assert again.json()["choices"][0]["message"]["content"] == "I look it up."
+        assert len(at.attempt.model.asked) == 1
 
-    assert asyncio.run(main()) == ("I look it up.", 1)
-
-
-def test_a_model_that_fails_in_mid_stream_ends_the_connection_and_the_episode():
     class Failing(Scripted):
         async def generate(self, messages, tools, options):
             heard = LISTENER.get()
@@ -296,15 +280,12 @@ def test_a_model_that_fails_in_mid_stream_ends_the_connection_and_the_episode():
             await asyncio.sleep(0)
             raise ModelError("down")
 
-    async def main():
-        async with reached(Failing()) as (url, at), httpx.AsyncClient() as client:
-            body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
-            key = {"authorization": "Bearer t0ken"}
-            with pytest.raises(httpx.RemoteProtocolError):
-                await client.post(f"{url}/v1/chat/completions", json=body, headers=key)
-            return str(at.failed.exception())
-
-    assert asyncio.run(main()) == "down"
+    async with reached(Failing()) as (url, at), httpx.AsyncClient() as client:
+        body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
+        key = {"authorization": "Bearer t0ken"}
+        with pytest.raises(httpx.RemoteProtocolError):
+            await client.post(f"{url}/v1/chat/completions", json=body, headers=key)
+        assert str(at.failed.exception()) == "down"
 
 
 def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
@@ -315,3 +296,22 @@ def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
     assert b'"content": " it"' in sent[5]
     assert not live.is_broken
     assert live.sent == "I look it"
+
+
+def test_costs_ends_keys_and_turns_are_written_as_each_api_has_them():
+    tokens = Tokens(12, 34, cached=5, reasoning=6)
+    chat, responses = ChatApi().usage(tokens), responses_api._usage(tokens)
+    assert (
+        chat["prompt_tokens_details"] == responses["input_tokens_details"] == {"cached_tokens": 5}
+    )
+    assert chat["completion_tokens_details"] == responses["output_tokens_details"]
+    refused = ResponsesApi().message(Answer("No.", finish="refused"), 1)
+    assert refused["content"] == [{"type": "refusal", "refusal": "No."}]
+    hosted = {"messages": [SAYS], "tools": [], "tool_choice": {"type": "web_search"}}
+    assert ChatApi().read(hosted, HttpRequest("POST", "/", b"", {})).choice == "auto"
+    with pytest.raises(Refusal, match="unregistered callers"):
+        GeminiApi().read({}, HttpRequest("POST", "/", b"", {}))
+    parts = [{"text": "a"}], [{"text": "b"}]
+    assert joined([{"role": "user", "parts": each} for each in parts]) == [
+        {"role": "user", "parts": [*parts[0], *parts[1]]}
+    ]

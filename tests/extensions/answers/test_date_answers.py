@@ -10,34 +10,7 @@ from hypothesis import strategies as st
 
 from agent_env.extensions.answers.date_answers import parse_date_answer, parse_date_text
 from tests.extensions.answers.date_answer_forms import NONE, ONE, SEVERAL, UNREADABLE, A
-
-TWO = ("1982-04-02", "1990-12-31")
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        (None, "no text"),
-        ("  ", "no text"),
-        ("The war began on 1982-04-02.", "no line that begins with MY ANSWER:"),
-        ("MY ANSWER: 1982-02-30", "names a day that does not exist"),
-        ("MY ANSWER: 1982-04-02, 1982-13-01", "names a day that does not exist"),
-        ("MY ANSWER: 0000-01-01", "names a day that does not exist"),
-        ("MY ANSWER: 04/02/1982", "writes a date that can mean two days"),
-        ("MY ANSWER: April 1982", "names no date"),
-        ("MY ANSWER: 1982-04-02, 04/03/1982", "writes a date that can mean two days"),
-        ("MY ANSWER: 1982-04-02 or 1982-04-03", "hedges between dates ('or')"),
-        ("MY ANSWER: 1982-04-02 to the end", "hedges between dates ('to')"),
-        ("MY ANSWER: not 1982-04-02", "hedges between dates ('not')"),
-        ("MY ANSWER: 1982-04-02 / none", "names dates and none"),
-        ("MY ANSWER: I do not know", "names no date"),
-        ("MY ANSWER: 11982-04-02", "names no date"),
-        ("MY ANSWER: 1982-04-021", "names no date"),
-    ],
-)
-def test_what_is_not_clear_is_unreadable_and_says_why(text, rule):
-    reading = parse_date_answer(text)
-    assert (reading.dates, reading.rule) == (None, rule)
+from tests.tables import each
 
 
 @given(st.sets(st.dates(date(1800, 1, 1), date(2050, 12, 31)), max_size=8))
@@ -51,22 +24,34 @@ def test_no_text_makes_the_reader_fail(text):
     parse_date_answer("MY ANSWER: " + text)
 
 
-@pytest.mark.parametrize("text", ONE)
-def test_one_date_is_read_in_every_form_that_models_give_it(text):
-    assert parse_date_answer(text).dates == (A,)
+READ = [*((text, (A,)) for text in ONE), *SEVERAL, *((text, ()) for text in NONE)]
 
 
-@pytest.mark.parametrize(("text", "dates"), SEVERAL)
-def test_several_dates_are_read_in_every_form(text, dates):
+@pytest.mark.parametrize(("text", "dates"), READ)
+def test_dates_are_read_in_every_form_that_models_give_them(text, dates):
     assert parse_date_answer(text).dates == dates
 
 
-@pytest.mark.parametrize("text", NONE)
-def test_that_there_is_no_date_is_read_in_every_form(text):
-    assert parse_date_answer(text).dates == ()
+NO_DAY, TWO_DAYS = "names a day that does not exist", "writes a date that can mean two days"
+UNCLEAR = {
+    "no text": [None, "  "],
+    "no line that begins with MY ANSWER:": ["The war began on 1982-04-02."],
+    NO_DAY: ["MY ANSWER: 1982-02-30", "MY ANSWER: 1982-04-02, 1982-13-01", "MY ANSWER: 0000-01-01"],
+    TWO_DAYS: ["MY ANSWER: 04/02/1982", "MY ANSWER: 1982-04-02, 04/03/1982"],
+    "names no date": [
+        "MY ANSWER: April 1982",
+        "MY ANSWER: I do not know",
+        "MY ANSWER: 11982-04-02",
+        "MY ANSWER: 1982-04-021",
+    ],
+    "hedges between dates ('or')": ["MY ANSWER: 1982-04-02 or 1982-04-03"],
+    "hedges between dates ('to')": ["MY ANSWER: 1982-04-02 to the end"],
+    "hedges between dates ('not')": ["MY ANSWER: not 1982-04-02"],
+    "names dates and none": ["MY ANSWER: 1982-04-02 / none"],
+}
 
 
-@pytest.mark.parametrize(("text", "rule"), UNREADABLE)
+@pytest.mark.parametrize(("text", "rule"), [*UNREADABLE, *each(UNCLEAR)])
 def test_what_gives_no_clear_answer_is_never_read(text, rule):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == (None, rule)
@@ -84,29 +69,32 @@ def test_a_reply_that_a_limit_cut_answers_by_its_own_line_alone(text):
 
 @pytest.mark.parametrize(
     ("text", "is_as_asked"),
-    [
-        ("MY ANSWER: 1915-07-06", True),
-        ("It is a Tuesday.\n\nMY ANSWER: 1915-07-06, 1915-07-13\n", True),
-        ("MY ANSWER: None", True),
-        ("**MY ANSWER: 1915-07-06**", False),
-        ("MY ANSWER: 1915-07-06.", False),
-        ("MY ANSWER: July 6, 1915", False),
-        ("MY ANSWER: 1915-07-06\n\nI hope this helps.", False),
-        ("\\boxed{1915-07-06}", False),
-        ("<think>\nMY ANSWER: 1915-07-06", False),
-        ("MY ANSWER: 1915-07-32", False),
-    ],
+    each(
+        {
+            True: [
+                "MY ANSWER: 1915-07-06",
+                "It is a Tuesday.\n\nMY ANSWER: 1915-07-06, 1915-07-13\n",
+                "MY ANSWER: None",
+            ],
+            False: [
+                "**MY ANSWER: 1915-07-06**",
+                "MY ANSWER: 1915-07-06.",
+                "MY ANSWER: July 6, 1915",
+                "MY ANSWER: 1915-07-06\n\nI hope this helps.",
+                "\\boxed{1915-07-06}",
+                "<think>\nMY ANSWER: 1915-07-06",
+                "MY ANSWER: 1915-07-32",
+            ],
+        }
+    ),
 )
 def test_an_answer_is_as_asked_or_merely_readable(text, is_as_asked):
     assert parse_date_answer(text).is_as_asked is is_as_asked
 
 
-def test_the_text_behind_a_label_is_read_like_an_answer():
+def test_labels_are_read_and_more_than_20000_characters_are_not():
     assert parse_date_text("July 6, 1915 at 2:27 pm").dates == (A,)
     assert parse_date_text("1915-07-06 or 1915-07-13").rule == "hedges between dates ('or')"
-
-
-def test_an_answer_of_more_than_20000_characters_is_unreadable():
     reading = parse_date_answer("MY ANSWER: " + "1915-07-06, " * 2_000)
     assert (reading.dates, reading.rule) == (None, "is longer than 20,000 characters")
 

@@ -45,14 +45,11 @@ def test_jaccard_never_exceeds_f1_and_all_are_1_only_together(gold, predicted):
     assert (f1(gold, predicted) == 1) == (gold == predicted)
 
 
-def test_a_near_miss_is_near_where_jaccard_sees_nothing():
+def test_near_misses_and_dates_too_many_cost_days():
     gold, near, far = {"2001-03-01"}, {"2001-03-02"}, {"2031-03-01"}
     assert jaccard(gold, near) == jaccard(gold, far) == 0.0
     assert match_dates(gold, near).mean_days == 1.0
     assert match_dates(gold, far).mean_days == 10957.0
-
-
-def test_a_date_too_many_costs_a_year():
     found = match_dates({"2001-03-01"}, {"2001-03-01", "2001-03-11"})
     assert found == Matching(182.5, 1, 0, 1)
     assert match_dates([], []) == Matching(0.0, 0, 0, 0)

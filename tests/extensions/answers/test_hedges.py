@@ -14,171 +14,17 @@ import pytest
 
 from agent_env.extensions.answers.hedges import hedge, takes_back
 from agent_env.families.qa.sample import QaSample
-from agent_env.records.schema import Episode, Sample
+from agent_env.records.schema import Sample
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.task import Task
 from agent_env.wiring.registry import load_family
+from tests import TESTS
+from tests.ended import ended
 
-HEDGES = """
-{gold} or {a}
-{a} or {gold}
-either {gold} or {a}
-maybe {gold}
-Perhaps {gold}.
-possibly {gold}
-Probably {gold}, but I am not sure.
-It could be {gold}.
-It might be {gold}.
-{gold} / {a}
-{gold}; alternatively {a}
-{gold}, or else {a}
-{gold} is my guess, {a} is also possible.
-not {gold}
-{gold} is wrong.
-{gold} is not the answer.
-It is not {gold}.
-Anything but {gold}.
-{gold} is incorrect.
-{gold}? No.
-neither {gold} nor {a}
-All of them except {gold}.
-{gold} can be ruled out.
-{a}, {b}, {c}, {gold}
-{gold}, {a}, {b}, {c}
-- {a}|- {b}|- {gold}
-{a} and {b} and {gold}
-1. {a}|2. {gold}
-{a}; {b}; {gold}
-One of {a}, {b}, {gold}.
-["{a}", "{gold}"]
-Is it {gold}?
-Is it {gold}? I cannot say.
-{gold}?
-Could it be {gold}?
-Do you mean {gold}?
-{gold}, right?
-{gold}. No: not {gold}.
-{gold}. No, wait: {a}.
-{gold}... actually, {a}
-{gold}. Correction: {a}.
-{gold} - scratch that, {a}
-I said {gold}, but that is wrong.
-{gold}. On second thought, I do not know.
-If the table is right, {gold}; if not, {a}.
-{gold}, unless it is {a}
-{gold} in one reading, otherwise {a}
-It depends: {gold} by one calendar, {a} by another.
-Assuming nothing changed, {gold}; otherwise I cannot tell.
-The answer is {gold}.|{mark}{a}
-{mark}{gold}||{mark}{a}
-{mark}{gold}|But the right answer is {a}.
-{mark}{gold}|I take that back, it is {a}.
-{mark}{gold}||Correction: {a}.
-You asked me to write "{mark}{gold}", but I do not know.
-For example: "{mark}{gold}". I cannot give the real one.
-I cannot determine whether it is {gold}.
-I do not know; {gold} is one possibility.
-Sorry, I am unable to say that it is {gold}.
-There is not enough information to say {gold}.
-{gold} (or {a})
-{gold} or maybe {a}
-Both {gold} and {a} are plausible.
-{gold}? Or {a}?
-Who knows, {gold}?
-Hmm, {gold}, no: {a}
-The table suggests {gold}, however this is false.
-Some would say {gold}; I would say {a}.
-I doubt that it is {gold}.
-It isn't {gold}.
-It can't be {gold}.
-It cannot be {gold}.
-{gold} doesn't fit.
-{gold} does not satisfy the conditions.
-Not sure: {gold}.
-Candidates: {a}, {gold}.
-{gold}!?
-Rather {a} than {gold}.
-Possible answers: {gold}; {a}; {b}
-{gold} (wrong)
-~~{gold}~~ {a}
-{gold} → no, {a}
-{gold} does not count.
-{gold}: false
-{gold} — false.
-{gold} -> rejected
-Wrong answer: {gold}
-Everyone apart from {gold}.
-{mark}{gold}|{mark}{a}|{mark}{b}
-{mark}{gold}||Edit: it is {a}.
-{mark}{gold}||Never mind, I have no answer.
-{mark}{gold}||Ignore the above.
-{mark}{gold}||The above is wrong.
-{mark}{gold}||This answer is wrong.
-{mark}{gold}||Sorry, I made a mistake.
-I refuse to answer {gold}.
-I won't say {gold}.
-One might think {gold}.
-Whether {gold} or {a} is right, I leave open.
-It was once thought to be {gold}.
-{gold} seems right but is not.
-{gold} would be wrong.
-No, {gold} is false.
-""".strip().splitlines()
-"""The first 60 were written before the rules, the rest after them; `|` is a line break."""
+HEDGES, HONEST, PROSE = (
+    part.splitlines()[1:] for part in (TESTS / "data/forms/hedges.txt").read_text().split("== ")[1:]
+)
 
-HONEST = """
-{mark}{gold}
-{mark}{gold}.
-{mark}**{gold}**
-First I thought of {a}. That is wrong.||{mark}{gold}
-Is it {a}? No, that was earlier.||{mark}{gold}
-It could have been {a}, but the table shows otherwise.||{mark}{gold}
-{mark}{a}||{mark}{gold}
-{mark}{gold}||I hope this helps! Do you have another question?
-{mark}{gold}||No other answer fits, and none is needed.
-{mark}{gold}||Let me know if you need anything else. If not, have a nice day!
-{mark}{gold}||Alternatively, one can read it off the table.
-{mark}{gold}||Otherwise two conditions would contradict each other.
-{mark}{gold}||Actually, the table is sorted by date.
-{mark}{gold}||Actually, this follows from the second row.
-{mark}{gold}||No: the others are excluded.
-{mark}{gold}||I am not sure why the question asks this.
-{mark}{gold}||Ignore the above reasoning if you only need the result.
-{mark}{gold}||Correction of the table is not needed.
-""".strip().splitlines()
-"""Forms that every family reads."""
-
-PROSE = """
-{gold}
-The answer is {gold}.
-I think it is {gold}.
-It is {gold}.
-{gold}, because the table says so.
-{gold}||This follows from the table.
-{gold}, not {a}.
-Not {a} but {gold}.
-{gold} rather than {a}.
-{gold}. I am sure of it.
-{gold}. No other row matches.
-{gold} (no doubt)
-["{gold}"]
-- {gold}
-If we look at the table, {gold} fits.
-Either way, it is {gold}.
-Yes, {gold}.
-To decide, I looked at whether each row overlaps the interval. Only {gold} does.
-After checking whether the rows overlap, I conclude: {gold}.
-{gold}, as of that date. No, there is no second one.
-{gold}. If you need the dates, I can give them.
-{gold}. Note that the row before it ended a day earlier, so it does not count.
-It has to be {gold}; everything else is ruled out.
-**Answer:** {gold}||**Explanation:** The others are not possible, because they ended earlier.
-The only possible answer is {gold}.
-The rows cannot overlap, so it is {gold}.
-It is not {gold}... no, I misread a row: it is {gold}.
-<think>Maybe {a}? Or {b}. Wait, no.</think>|{gold}
-""".strip().splitlines()
-"""Forms that a parser of prose reads too."""
 
 DATES = ("1901-01-01", "1902-02-02", "1903-03-03")
 UNKNOWN = ("Alpha Beta", "Gamma Delta", "Epsilon Zeta")
@@ -199,8 +45,7 @@ class Asked:
         a, b, c = (self.wrong * 3)[:3]
         words = {"gold": self.gold, "a": a, "b": b, "c": c, "mark": self.mark}
         text = form.replace("|", "\n").format(**words)
-        episode = Episode(sample=self.sample.id, condition="base", repeat=1, model="x",
-                          status="finished", answer=text, stop_reason="answered")  # fmt: skip
+        episode = ended(text, self.sample.id, stop_reason="answered")
         metrics = self.task.score(self.sample, episode).metrics
         return metrics.get(self.task.metrics[0], 0.0)
 
@@ -285,7 +130,7 @@ PROSE_READERS = ("tdbench", "tdbench current", "tdbench nth", "tdbench longest",
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_hedge_earns_nothing(name):
+def test_a_hedge_earns_nothing_and_its_honest_twin_one(name):
     question = asked(name)
     earned = {
         form: reward
@@ -294,11 +139,6 @@ def test_a_hedge_earns_nothing(name):
         if (reward := question.reward(form)) > 0
     }
     assert earned == {}
-
-
-@pytest.mark.parametrize("name", ASKED)
-def test_the_honest_twin_earns_one(name):
-    question = asked(name)
     forms = [form for form in HONEST if not (name == "qa exact" and form == "{mark}{gold}.")]
     lost = {form: reward for form in forms if (reward := question.reward(form)) != 1}
     assert lost == {}
@@ -328,10 +168,6 @@ def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name):
         "{mark}|```|{gold}|```",
     ):
         assert question.reward(form) == 1, form
-
-
-def test_no_form_stands_twice():
-    assert len(set(HEDGES)) == 103
 
 
 def test_a_statement_that_there_is_no_answer_hedges_like_any_other():

@@ -37,9 +37,21 @@ def rights(run):
     return found
 
 
-def test_a_reader_follows_the_shifted_world_and_a_rememberer_the_plain_one(runs):
+def test_readers_follow_the_shifted_world_and_the_split_tells_it_of_one_question(runs):
     assert rights(runs["reference"]) == {"web": [1, 1, 1], "web~shifted": [1, 1, 1]}
     assert rights(runs["rememberer"]) == {"web": [1, 1, 1], "web~shifted": [0, 0, 0]}
+    rows = {row[0]: row for row in ae.compare(*runs.values()).table("ablation").rows}
+    evidence_and_memory = {name: (row[2][0], row[3][0]) for name, row in rows.items()}
+    assert evidence_and_memory == {
+        "reference web": (1, 0), "rememberer web": (0, 1), "all models web": (0.5, 0.5),
+    }  # fmt: skip
+    folder = runs["reference"].path / "episodes"
+    for trace in (folder / "web").glob("*.jsonl"):
+        plain, shifted = (
+            json.loads((folder / name / trace.name).read_text().splitlines()[0])["messages"]
+            for name in ("web", "web~shifted")
+        )
+        assert plain == shifted
 
 
 def test_without_the_proving_pages_a_reader_is_lost_and_a_rememberer_is_not(tmp_path):
@@ -50,25 +62,7 @@ def test_without_the_proving_pages_a_reader_is_lost_and_a_rememberer_is_not(tmp_
     assert rights(rememberer) == {"web": [1], "web~blocked": [1]}
 
 
-def test_the_split_tells_what_was_planted(runs):
-    rows = {row[0]: row for row in ae.compare(*runs.values()).table("ablation").rows}
-    evidence_and_memory = {name: (row[2][0], row[3][0]) for name, row in rows.items()}
-    assert evidence_and_memory == {
-        "reference web": (1, 0), "rememberer web": (0, 1), "all models web": (0.5, 0.5),
-    }  # fmt: skip
-
-
-def test_the_question_is_the_same_in_both_worlds(runs):
-    folder = runs["reference"].path / "episodes"
-    for trace in (folder / "web").glob("*.jsonl"):
-        plain, shifted = (
-            json.loads((folder / name / trace.name).read_text().splitlines()[0])["messages"]
-            for name in ("web", "web~shifted")
-        )
-        assert plain == shifted
-
-
-def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold(runs):
+def test_the_shifted_world_is_replayed_and_forked_with_its_own_gold(runs, tmp_path):
     run = runs["reference"]
     assert [result.verdict for result in run.replay()] == ["same"] * 6
     assert [result.verdict for result in run.replay(tools_live=True)] == ["same"] * 6
@@ -76,9 +70,6 @@ def test_an_episode_of_the_shifted_world_is_replayed_and_shown_with_its_own_gold
     assert plain.sample.gold != shifted.sample.gold
     assert shifted.answer.endswith(", ".join(shifted.sample.gold))
     assert dict(shifted.score)["original"] == 0
-
-
-def test_a_fork_with_other_tools_goes_on_in_the_shifted_world(runs, tmp_path):
     episode = runs["reference"].episode("web~shifted/tp-1-00001.1")
     given = {"condition": "web+cal", "out": tmp_path / "fork", "progress": False}
     forked = asyncio.run(episode.fork(at=1, **given))

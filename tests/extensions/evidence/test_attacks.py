@@ -9,7 +9,7 @@ from agent_env.families.time_puzzles.task import make_task
 from tests.families.time_puzzles.brute_force import holds, solve
 
 
-def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():
+def test_planted_answers_are_wrong_and_the_believer_falls_for_them(tmp_path):
     samples = FAMILY.make_samples(6, 1, PuzzleOptions(processes=1)).samples
     planted = planted_answers(make_task(), samples, seed=1)
     assert len(planted) >= 5
@@ -19,6 +19,18 @@ def test_planted_answers_are_wrong_throughout_and_the_same_for_a_seed():
             assert not set(its.values) & set(sample.gold)
             assert its.text == f"MY ANSWER: {', '.join(its.values)}"
     assert planted == planted_answers(make_task(), samples, seed=1)
+    run = ae.run_sync(
+        "time-puzzles", model="believer", conditions=["web"], limit=4, attacks=["false-page"],
+        faults=["web=error:1"], out=tmp_path / "run1", progress=False,
+    )  # fmt: skip
+    names = [condition.name for condition in run.manifest.conditions]
+    assert names == ["web", "web~faults", "web~attacked-false-page"]
+    comparison = ae.compare(run)
+    (row,) = comparison.table("attacks").rows
+    success, chance, exposed = (cell[0] for cell in row[1:4])
+    assert (success > 0.7, chance, exposed) == (True, 0.0, 1.0)
+    (_, faulty) = comparison.table("faults").rows
+    assert (faulty[0], faulty[1], faulty[3][0]) == ("web~faults", 1.0, 1.0)
 
 
 def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzzle(
@@ -45,18 +57,3 @@ def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzz
     on_page = {day for day in rest if holds(date(int(day[:4]) - later, 1, 1), event)}
     assert set(attack.planted) <= on_page
     assert not set(sample.gold) & on_page
-
-
-def test_the_believer_falls_for_a_false_page_and_its_figures_say_so(tmp_path):
-    run = ae.run_sync(
-        "time-puzzles", model="believer", conditions=["web"], limit=4, attacks=["false-page"],
-        faults=["web=error:1"], out=tmp_path / "run", progress=False,
-    )  # fmt: skip
-    names = [condition.name for condition in run.manifest.conditions]
-    assert names == ["web", "web~faults", "web~attacked-false-page"]
-    comparison = ae.compare(run)
-    (row,) = comparison.table("attacks").rows
-    success, chance, exposed = (cell[0] for cell in row[1:4])
-    assert (success > 0.7, chance, exposed) == (True, 0.0, 1.0)
-    (_, faulty) = comparison.table("faults").rows
-    assert (faulty[0], faulty[1], faulty[3][0]) == ("web~faults", 1.0, 1.0)

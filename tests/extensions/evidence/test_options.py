@@ -11,7 +11,7 @@ from agent_env.tasks.conditions import parse_conditions
 CONDITIONS = parse_conditions(["web+cal+python"])
 
 
-def test_a_text_names_tools_by_their_names_or_parts():
+def test_a_text_names_tools_servers_and_levels():
     (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], CONDITIONS)
     assert level.suffix == "faults"
     assert [(f.tool, f.kind, f.rate) for f in level.faults] == [
@@ -20,8 +20,6 @@ def test_a_text_names_tools_by_their_names_or_parts():
         ("open_page", "error", 0.2),
     ]
 
-
-def test_several_levels_are_named_by_their_highest_rate_or_their_number():
     def suffixes(*texts):
         return [each.suffix for each in fault_levels(texts, CONDITIONS)]
 
@@ -30,13 +28,12 @@ def test_several_levels_are_named_by_their_highest_rate_or_their_number():
         "faults-0.05",
     ]
     assert suffixes("python=empty:0.1", "python=stale:0.1") == ["faults-1", "faults-2"]
-
-
-def test_the_tools_of_a_server_are_named_together():
     own = tuple(ToolTraits(name=f"t{n}", mcp=f"srv/t{n}") for n in (1, 2))
     condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
     (level,) = fault_levels(["mcp:srv=stale:0.5"], [condition])
     assert [f.tool for f in level.faults] == ["t1", "t2"]
+    with pytest.raises(ConfigError, match="runs at the provider"):
+        fault_levels(["web_search=error:0.1"], CONDITIONS, is_hosted=True)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +53,6 @@ def test_faults_that_no_call_could_have_are_refused(text, message):
     with pytest.raises(ConfigError) as refusal:
         fault_levels([text], CONDITIONS)
     assert message in str(refusal.value)
-
-
-def test_tools_of_the_provider_have_no_faults():
-    with pytest.raises(ConfigError, match="runs at the provider"):
-        fault_levels(["web_search=error:0.1"], CONDITIONS, is_hosted=True)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def overlay(sample, disturbance, web):
     return found
 
 
-def test_no_page_of_a_blocked_web_says_a_proving_date(ablated, web, texts):
+def test_no_page_of_another_web_says_the_plain_date(ablated, web, texts):
     for puzzle in ablated:
         left = pages_under(overlay(puzzle, BLOCKED, web), texts)
         assert len(left) > 1300
@@ -103,11 +103,6 @@ def test_no_page_of_a_blocked_web_says_a_proving_date(ablated, web, texts):
             title = texts[proof.urls[0]].title
             assert saying(list(texts.values()), title, proof.dates) or proof.shares == "years"
             assert saying(left, title, proof.dates) == []
-
-
-def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_other(
-    ablated, web, texts
-):
     for puzzle in ablated:
         shifted = overlay(puzzle, SHIFTED, web)
         left, twin = pages_under(shifted, texts), puzzle.in_shifted_world()
@@ -125,7 +120,7 @@ def test_no_page_of_a_shifted_web_says_the_plain_date_and_its_article_says_the_o
                 asyncio.run(fetcher.fetch(gone))
 
 
-def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(ablated, web):
+def test_other_webs_rank_and_place_their_pages(ablated, web):
     row = {row.event: row for row in TABLES.events}
     for puzzle in ablated:
         query = row[puzzle.event].hint or puzzle.event
@@ -134,12 +129,22 @@ def test_a_shifted_web_ranks_each_page_as_the_plain_one_did(ablated, web):
         shifted = asyncio.run(search.search(query, 5))
         own = [re.sub(r"\d{4}s$", "", hit.title) for hit in plain]  # lists go by decades
         assert [re.sub(r"\d{4}s$", "", hit.title) for hit in shifted] == own
-
-
-def test_a_sample_without_pages_in_the_web_has_nothing_to_block(web):
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
+    assert found(GONE) == [f"https://w.example/{n}" for n in (2, 3, 4)]
+    new = page("https://w.example/new", "text of another day")
+    laid = Overlay(
+        frozenset({"https://w.example/2"}),
+        {"https://w.example/new": new},
+        {"https://w.example/2": "https://w.example/new"},
+    )
+    assert found(laid) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
+    assert opened(laid, "https://w.example/new").text == "text of another day"
+    url = "https://planted.example/a"
+    laid = Overlay(pages={url: page(url, "a false word")}, ranks={url: 1})
+    assert found(laid, query="false date of it")[0] == url
+    assert url not in found(laid, limit=9, query="unrelated")
 
 
 def page(url, text, title="A page"):
@@ -183,10 +188,6 @@ def opened(overlay, url):
 GONE = Overlay(frozenset({"https://w.example/1"}), texts=frozenset({text_digest("text 1")}))
 
 
-def test_a_page_that_is_gone_is_not_found_and_the_next_one_takes_its_place():
-    assert found(GONE) == [f"https://w.example/{n}" for n in (2, 3, 4)]
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -197,21 +198,3 @@ def test_a_page_that_is_gone_is_not_found_and_the_next_one_takes_its_place():
 def test_it_is_opened_by_no_writing_of_its_address_no_redirect_and_no_copy(url):
     with pytest.raises(ToolError, match="there is no page at"):
         opened(GONE, url)
-
-
-def test_a_page_stands_where_search_ranked_the_one_that_it_replaces():
-    new = page("https://w.example/new", "text of another day")
-    overlay = Overlay(
-        frozenset({"https://w.example/2"}),
-        {"https://w.example/new": new},
-        {"https://w.example/2": "https://w.example/new"},
-    )
-    assert found(overlay) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
-    assert opened(overlay, "https://w.example/new").text == "text of another day"
-
-
-def test_a_further_page_comes_first_where_it_is_to_and_a_word_fits():
-    url = "https://planted.example/a"
-    overlay = Overlay(pages={url: page(url, "a false word")}, ranks={url: 1})
-    assert found(overlay, query="false date of it")[0] == url
-    assert url not in found(overlay, limit=9, query="unrelated")

@@ -99,8 +99,7 @@ MISCOUNTED = {"miscalculated", "dropped a constraint", "misread"}
 
 
 @pytest.mark.parametrize(
-    ("model", "failures"),
-    [(GiverUp(), {"fault of a tool"}), (Miscounter(), MISCOUNTED)],
+    ("model", "failures"), [(GiverUp(), {"fault of a tool"}), (Miscounter(), MISCOUNTED)]
 )
 def test_a_fault_is_why_who_gives_up_fails_and_not_why_who_asks_again_miscounts(
     tmp_path, model, failures
@@ -142,7 +141,7 @@ def planted(request, tmp_path_factory):
     return run, run.comparison(pytest.fail), verdicts
 
 
-def test_each_verdict_is_what_was_planted(planted):
+def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     _, comparison, verdicts = planted
     for condition, records in records_of(comparison).items():
         expected = verdicts.get(condition) if isinstance(verdicts, dict) else verdicts
@@ -153,9 +152,6 @@ def test_each_verdict_is_what_was_planted(planted):
             assert uses <= {
                 {"read": True, "fooled": True, "no answer": None}.get(verdict, False)
             } or (verdict is None)
-
-
-def test_an_episode_alone_is_told_as_among_all(planted):
     run, comparison, _ = planted
     for records in records_of(comparison).values():
         for record in records[:2]:
@@ -163,22 +159,6 @@ def test_an_episode_alone_is_told_as_among_all(planted):
             assert run.assess(run.events(trace).events).provenance == record
             *_, verdict = episode_text(trace, objects=run.objects)
             assert f"== where it came from: {record.episode}: {record.verdict}" in verdict
-
-
-def numbers(sentences, condition, words):
-    """k and n of `words in K of N` in the sentence of the condition."""
-    pattern = rf"(?:^|[ ,]){words} in (\d+) of (\d+)\b"
-    hits = [re.search(pattern, s) for s in sentences if s.startswith(f"{condition}: ")]
-    ((k, n),) = [hit.groups() for hit in hits if hit]
-    return int(k), int(n)
-
-
-def cells(table, condition):
-    heads = [column.name for column in table.columns]
-    return next(dict(zip(heads, row, strict=True)) for row in table.rows if row[0] == condition)
-
-
-def test_tables_and_sentences_have_the_numbers_of_the_records(planted):
     _, comparison, _ = planted
     records, sentences = records_of(comparison), conclusions(comparison)
     for condition, own in records.items():
@@ -214,3 +194,16 @@ def test_tables_and_sentences_have_the_numbers_of_the_records(planted):
     assert cells(faults(comparison), "web~faults")["recovery"][0] == recovered / len(landed)
     used = sum(use.used is True for each in web for use in each.uses)
     assert cells(tool_use(comparison), "web")["used"] == used
+
+
+def numbers(sentences, condition, words):
+    """k and n of `words in K of N` in the sentence of the condition."""
+    pattern = rf"(?:^|[ ,]){words} in (\d+) of (\d+)\b"
+    hits = [re.search(pattern, s) for s in sentences if s.startswith(f"{condition}: ")]
+    ((k, n),) = [hit.groups() for hit in hits if hit]
+    return int(k), int(n)
+
+
+def cells(table, condition):
+    heads = [column.name for column in table.columns]
+    return next(dict(zip(heads, row, strict=True)) for row in table.rows if row[0] == condition)

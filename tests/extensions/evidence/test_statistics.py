@@ -3,9 +3,10 @@
 import pytest
 
 from agent_env.extensions.evidence.statistics import ablation, splits_of
-from agent_env.records.schema import Episode, PageRef, Sample, Score
+from agent_env.records.schema import PageRef, Sample
 from agent_env.tasks.task import ORIGINAL, AnalysisHooks
 from tests.analysis.studies import study_of
+from tests.ended import scored as pair
 
 CHANCE = AnalysisHooks(chance=lambda sample: 0.1)
 
@@ -15,13 +16,7 @@ def scored(name, condition, right, original=None, pages=2):
     if original is not None:
         metrics[ORIGINAL] = float(original)
     shown = (PageRef(url="https://x.example", how="returned"),) * pages
-    episode = Episode(
-        sample=name, condition=condition, repeat=1, model="m", status="finished", pages=shown
-    )
-    score = Score(
-        sample=name, condition=condition, repeat=1, outcome="read", answer=(), metrics=metrics
-    )
-    return episode, score
+    return pair(metrics, name, condition, pages=shown)
 
 
 def planted(*groups, hooks=CHANCE):
@@ -47,24 +42,15 @@ def values(comparison):
     return [None if cell[0] is None else round(cell[0], 3) for cell in row[1:7]]
 
 
-def test_what_follows_the_shifted_world_is_evidence_and_what_does_not_is_memory():
+def test_evidence_memory_luck_and_unread_pages_are_told_apart():
     comparison = planted((50, 1, 1, 0, 0), (30, 1, 0, 1, 1), (20, 0, 0, 0, 0))
     # right, evidence, memory, luck (20 samples at 0.1), unstable, right in blocked
     assert values(comparison) == [0.8, 0.5, 0.3, 0.02, -0.02, 0.3]
-
-
-def test_luck_has_an_interval_where_no_sample_could_be_luck():
     (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
     value, low, high = row[4]  # at most 3.7 % of samples (Wilson), of which 0.1 by chance
     assert (value, low, round(high, 5)) == (0.0, 0.0, 0.0037)
-
-
-def test_without_a_chance_level_luck_and_the_rest_are_unknown():
     comparison = planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1), hooks=AnalysisHooks())
     assert values(comparison) == [1.0, 0.5, 0.5, None, None, 0.5]
-
-
-def test_episodes_that_were_shown_no_page_are_counted():
     episodes = [
         scored("a", "web", 1),
         scored("a", "web~blocked", 1, pages=0),

@@ -30,15 +30,12 @@ def test_an_object_is_found_among_other_words(text):
     assert solve(found.facts, found.query).answers == ("A", "B")
 
 
-def test_the_papers_dictionary_is_read_without_losing_facts_of_one_interval():
+def test_the_papers_dictionary_is_read_and_written_without_loss():
     found = read_extraction(PAPER)
     assert len(found.facts) == 4
     assert solve(found.facts, found.query).answers == (
         "The May Department Stores Company", "A second owner",
     )  # fmt: skip
-
-
-def test_what_is_written_reads_back():
     found = read_extraction(GOOD)
     assert read_extraction(write_extraction(found.facts, found.query, "1991")) == found
 

@@ -28,24 +28,20 @@ def asked(question, lines):
     return set(solve(facts, query).answers)
 
 
-def test_the_case_of_table_5_has_the_employer_that_came_just_before():
+def test_the_papers_cases_ties_and_what_was_just_outside():
     question = (
         "Which employer did Richard Tol work for before Economic and Social Research Institute?"
     )
     assert asked(question, TOL) == {"University of Hamburg"}
-
-
-def test_the_case_of_table_6_has_all_three_teams_of_one_month():
     assert asked("Which team did Paul Abrahams play for in Jan, 2001?", ABRAHAMS) == {
         "Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C.",
     }  # fmt: skip
-
-
-def fact(value, start, end):
-    return Fact(topic="T", kind="team", value=value, start=start, end=end)
-
-
-def test_a_tie_gives_several_neighbours_and_none_begins_with_the_reference():
+    facts = [fact("A", "1990-01", "1991-01"), fact("B", "1991-03", "1994"), fact("C", "1999", None)]
+    at = month(1991, 2)
+    solved = solve(facts, Query("in", Span(at, at)))
+    assert solved.explanation() == (
+        "Matched: nothing\nJust outside: A (Jan, 1990 to Jan, 1991); B (Mar, 1991 to Dec, 1994)"
+    )
     facts = [
         fact("A", "1990-01", "1991-01"), fact("B", "1990-01", "1994-01"),
         fact("C", "1992-05", "1993-01"), fact("D", "1992-05", None),
@@ -55,13 +51,8 @@ def test_a_tie_gives_several_neighbours_and_none_begins_with_the_reference():
     assert [near.value for near in solved.near] == ["D"]
 
 
-def test_it_says_which_facts_were_just_outside():
-    facts = [fact("A", "1990-01", "1991-01"), fact("B", "1991-03", "1994"), fact("C", "1999", None)]
-    at = month(1991, 2)
-    solved = solve(facts, Query("in", Span(at, at)))
-    assert solved.explanation() == (
-        "Matched: nothing\nJust outside: A (Jan, 1990 to Jan, 1991); B (Mar, 1991 to Dec, 1994)"
-    )
+def fact(value, start, end):
+    return Fact(topic="T", kind="team", value=value, start=start, end=end)
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,29 @@ def test_one_worked_example_comes_first_where_it_is_wished(strategy):
     assert "{" not in answered.content.replace('{"', "").replace("{\n", "")
 
 
-def test_the_worked_extraction_is_one_that_solves_the_worked_question():
+def test_worked_examples_tie_breaks_and_contexts_are_right():
     _, answered, _ = asked("extract-run-1shot", 1)
     found = read_extraction(answered.content)
     names = solve(found.facts, found.query).answers
     _, said, _ = asked("standard-1shot", 1)
     assert all(name in said.content for name in names)
+    _, answered, _ = TASK.prompt(L1, Condition(name="base", strategy="extract-run-1shot"))
+    found = read_extraction(answered.content)
+    assert solve(found.facts, found.query).answers == ("Jan, 1992",)
+    _, program, _ = TASK.prompt(L1, Condition(name="base", strategy="code-run-1shot"))
+    printed = []
+    code = program.content.removeprefix("```python\n").removesuffix("\n```")
+    exec(code, {"print": printed.append})
+    assert printed == ["Jan, 1992"]
+    chosen = TEMPREASON.options.model_validate({"levels": ("L3",), "ties": "nearest"})
+    (sample,) = TEMPREASON.make_samples(1, 1, chosen).samples
+    (message,) = TEMPREASON.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
+    assert "the one meant is the last to end before, or the first to end after" in message.content
+    (plain,) = TASK.prompt(sample, Condition(name="base"))
+    assert "begin in the same month" not in plain.content
+    task, condition = time_puzzles(), Condition(name="base", strategy="standard")
+    with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
+        make_strategy(condition, task.prompt, of_task=task.strategies)
 
 
 L1 = TASK.sample_type(
@@ -78,26 +95,6 @@ def test_a_question_of_time_and_time_is_asked_without_facts(strategy):
         finished = ask(TASK, L1, strategy)
     assert not any("facts of the" in m.content or "Alda" in m.content for m in finished.messages)
     assert score(L1, finished).metrics["sem"] == 1.0
-
-
-def test_the_worked_example_of_time_and_time_is_right():
-    _, answered, _ = TASK.prompt(L1, Condition(name="base", strategy="extract-run-1shot"))
-    found = read_extraction(answered.content)
-    assert solve(found.facts, found.query).answers == ("Jan, 1992",)
-    _, program, _ = TASK.prompt(L1, Condition(name="base", strategy="code-run-1shot"))
-    printed = []
-    code = program.content.removeprefix("```python\n").removesuffix("\n```")
-    exec(code, {"print": printed.append})
-    assert printed == ["Jan, 1992"]
-
-
-def test_the_prompt_states_the_tie_break():
-    chosen = TEMPREASON.options.model_validate({"levels": ("L3",), "ties": "nearest"})
-    (sample,) = TEMPREASON.make_samples(1, 1, chosen).samples
-    (message,) = TEMPREASON.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
-    assert "the one meant is the last to end before, or the first to end after" in message.content
-    (plain,) = TASK.prompt(sample, Condition(name="base"))
-    assert "begin in the same month" not in plain.content
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -126,9 +123,3 @@ def test_a_program_follows_the_tie_break_of_its_prompt(ties, relation, name):
     answers = solve(facts, Query(relation, name), ties=ties).answers
     assert json.loads(printed[0]) == list(answers)
     assert len(answers) == (2 if ties == "all" else 1)
-
-
-def test_a_family_without_a_context_cannot_be_asked_so():
-    task, condition = time_puzzles(), Condition(name="base", strategy="standard")
-    with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
-        make_strategy(condition, task.prompt, of_task=task.strategies)

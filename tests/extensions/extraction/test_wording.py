@@ -12,8 +12,18 @@ STORIES = [story_of(rows, frozenset({1})) for rows in islice(make_histories(5), 
 FACTS = [fact for story in STORIES for fact in story.facts]
 
 
-def test_a_line_reads_back_as_the_fact_that_it_states():
+def test_lines_and_running_texts_read_back_one_fact_each():
     assert [read_fact(fact_line(fact)) for fact in FACTS] == FACTS
+    text = "A plays for B F.C. from Jan, 1990 to Jan, 1992. A plays for C from 1992 to 1998."
+    assert [fact.value for fact in read_facts(text).facts] == ["B F.C.", "C"]
+    line = "A plays for {} from Jan, 1990 to Jan, 1992.\n"
+    read = read_facts(line.format("B") + line.format("C") + line.format("B"))
+    assert [fact.value for fact in read.facts] == ["B", "C"]
+    assert read.repeated == 1
+    text = "It rained.\nFrom May 1990 to 1992 A played for B.\nThe town was founded in 1200."
+    read = read_facts(text, running=True)
+    assert [(f.value, f.start, f.end) for f in read.facts] == [("B", "1990-05", "1992")]
+    assert read.defects == ()
 
 
 @pytest.mark.parametrize("form", [0, 1, 2])
@@ -37,18 +47,6 @@ def test_years_may_have_three_digits(line, dates):
     assert read_fact(prose(fact, 0)) == fact
 
 
-def test_facts_on_one_line_are_told_apart():
-    text = "A plays for B F.C. from Jan, 1990 to Jan, 1992. A plays for C from 1992 to 1998."
-    assert [fact.value for fact in read_facts(text).facts] == ["B F.C.", "C"]
-
-
-def test_two_facts_with_one_interval_stay_two_and_a_repeated_line_is_counted():
-    line = "A plays for {} from Jan, 1990 to Jan, 1992.\n"
-    read = read_facts(line.format("B") + line.format("C") + line.format("B"))
-    assert [fact.value for fact in read.facts] == ["B", "C"]
-    assert read.repeated == 1
-
-
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -67,10 +65,3 @@ def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
     (defect,) = read.defects
     assert (defect.line, defect.text) == (1, line)
     assert defect.reason.startswith(reason)
-
-
-def test_running_text_may_say_other_things_too():
-    text = "It rained.\nFrom May 1990 to 1992 A played for B.\nThe town was founded in 1200."
-    read = read_facts(text, running=True)
-    assert [(f.value, f.start, f.end) for f in read.facts] == [("B", "1990-05", "1992")]
-    assert read.defects == ()

@@ -81,14 +81,11 @@ def page_on(day, title, world="shipped"):
     return None if sheet is None else sheet.text
 
 
-def test_an_office_holders_article_of_1995_does_not_know_2001():
+def test_each_day_is_rendered_alike_and_knows_no_later_one():
     title = "Presidency of Bill Clinton"
     assert page_on("1993-01-19", title) is None
     assert "a term that still lasts" in page_on("1995-06-01", title)
     assert "2001" in page_on("2003-01-01", title)
-
-
-def test_a_world_cup_is_announced_then_lasts_then_is_told():
     title = "Men's football World Cup in England"
     assert page_on("1960-01-01", title) is None
     planned = page_on("1966-07-10", title)
@@ -98,23 +95,30 @@ def test_a_world_cup_is_announced_then_lasts_then_is_told():
     assert ("planned" in told, "still" in told, "July" in told) == (False, False, True)
     hits = asyncio.run(worlds()["shipped"].on(date(1966, 7, 10)).search(title, 1))
     assert hits[0].snippet.startswith("The men's football World Cup in England is planned")
-
-
-def test_someone_who_lives_has_a_birth_and_no_death_and_is_not_known_for_what_came_later():
     text = page_on("1900-01-01", "Marie Curie")
     assert "was born on" in text
     assert ("died" in text, "Died" in text, "radioactivity" in text) == (False, False, False)
     assert page_on("1880-01-01", "Marie Curie") is None
     assert "radioactivity" in page_on("1934-07-04", "Marie Curie")
-
-
-def test_the_news_of_a_first_day_never_know_how_it_went_on():
     for day in (date(1948, 8, 1), date(2020, 1, 1)):
         sheets = worlds()["shipped"].on(day).sheets
         (news,) = (s for u, s in sheets.items() if "/1948/07/30/austerity-games" in u)
         assert news.text.splitlines()[1].endswith("began on 29 July 1948.") or (
             news.text.splitlines()[1].endswith("began on July 29, 1948.")
         )
+    tables = make(20, 3, TdbenchOptions(rows=40)).tables
+    fresh = make_world(150, 6)
+    for day in (DAYS[2], DAYS[0], DAYS[1]):
+        then = [material_as_of(table, day) for table in tables]
+        alone = list(render_all(tables_as_of(fresh, day), LEVELS["hard"], then))
+        assert list(worlds()["fictional"].on(day).sheets.values()) == alone
+    with pytest.raises(ConfigError, match="--today 1700-01-01 is before the world"):
+        worlds()["fictional"].on(date(1700, 1, 1))
+    web = worlds()["fictional"].on(date(2200, 1, 1))
+    assert not any("planned and" in s.text or "still lasts" in s.text for s in web.sheets.values())
+    web = worlds()["shipped"].on(DAYS[1])
+    page = asyncio.run(web.fetch(next(web.urls()) + "#top"))
+    assert page.fetched_at == "1936-08-05T00:00:00Z"
 
 
 @pytest.mark.parametrize("world", ["shipped", "fictional"])
@@ -125,29 +129,7 @@ def test_links_lead_to_pages_of_the_day(world):
     assert linked - sheets.keys() == set()
 
 
-def test_days_in_any_order_are_rendered_as_a_fresh_world_renders_them():
-    tables = make(20, 3, TdbenchOptions(rows=40)).tables
-    fresh = make_world(150, 6)
-    for day in (DAYS[2], DAYS[0], DAYS[1]):
-        then = [material_as_of(table, day) for table in tables]
-        alone = list(render_all(tables_as_of(fresh, day), LEVELS["hard"], then))
-        assert list(worlds()["fictional"].on(day).sheets.values()) == alone
-
-
-def test_a_day_before_the_world_is_refused_and_after_it_all_is_told():
-    with pytest.raises(ConfigError, match="--today 1700-01-01 is before the world"):
-        worlds()["fictional"].on(date(1700, 1, 1))
-    web = worlds()["fictional"].on(date(2200, 1, 1))
-    assert not any("planned and" in s.text or "still lasts" in s.text for s in web.sheets.values())
-
-
-def test_pages_bear_the_day():
-    web = worlds()["shipped"].on(DAYS[1])
-    page = asyncio.run(web.fetch(next(web.urls()) + "#top"))
-    assert page.fetched_at == "1936-08-05T00:00:00Z"
-
-
-def test_a_built_world_is_known_again_by_its_tables_and_another_web_is_refused(tmp_path):
+def test_built_worlds_are_known_again_or_built_for_one_day(tmp_path):
     wanted = {"world": "fictional", "entities": 150, "seed": 6, "difficulty": "hard"}
     build_web(BuildOptions(tmp_path / "f.db", **wanted), print)
     web = open_sealed(tmp_path / "f.db", tmp_path / "unused.db")
@@ -159,9 +141,6 @@ def test_a_built_world_is_known_again_by_its_tables_and_another_web_is_refused(t
     with pytest.raises(ConfigError, match=r"f\.db has other pages than its tables give"):
         web.on("1936-08-05")
     web.close()
-
-
-def test_a_web_of_one_day_can_be_built_to_look_at(tmp_path):
     wanted = {"world": "fictional", "entities": 150, "seed": 6}
     built = build_web(BuildOptions(tmp_path / "d.db", today="1936-08-05", **wanted), print)
     day = AgingWorld(make_world(150, 6), LEVELS["medium"]).on(date(1936, 8, 5))

@@ -2,12 +2,7 @@
 
 import pytest
 
-from agent_env.extensions.facts.event_facts import (
-    Unreadable,
-    labelled,
-    read_bound,
-    read_years,
-)
+from agent_env.extensions.facts.event_facts import Unreadable, labelled, read_bound, read_years
 
 
 @pytest.mark.parametrize(
@@ -63,11 +58,8 @@ def test_a_line_that_is_no_list_of_years_is_unreadable(line):
         read_years(line)
 
 
-def test_the_last_of_each_label_counts_whatever_its_dress():
+def test_the_last_label_of_its_own_line_counts():
     text = "FIRST: 1800\nI think again.\n**First:** 1805\n> last : `1806`\n"
     assert labelled(text, ("FIRST", "LAST")) == {"FIRST": "1805", "LAST": "1806`"}
-
-
-def test_a_label_within_a_sentence_is_none():
     assert labelled("My FIRST: guess", ("FIRST",)) == {}
     assert labelled("", ("FIRST",)) == {}

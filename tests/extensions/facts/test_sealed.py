@@ -25,50 +25,18 @@ def web(tmp_path_factory):
     built.close()
 
 
-def test_for_a_third_of_the_events_the_first_hit_is_not_the_article(web):
+def test_articles_are_there_and_extraction_keeps_their_text(web):
     misled = 0
     for row in TABLES.events:
         hits = asyncio.run(web.search.search(row.hint or row.event, 5))
         misled += not hits or hits[0].url != article_url(event_title(row.event))
     assert misled / len(TABLES.events) >= 1 / 3
-
-
-def test_the_pages_that_prove_a_puzzle_are_there(web):
     for puzzle in make_set(TABLES, SetOptions(12, 5)).puzzles:
         assert puzzle.evidence == evidence_of(puzzle.facts)
         for url in puzzle.evidence:
             assert asyncio.run(web.fetch(url)).text
-
-
-def test_a_copy_of_the_shipped_web_with_a_samples_tables_is_the_web_built_of_both():
-    tables = load_family("tdbench").make_samples(2, 7, TdbenchOptions(rows=80)).tables
-    built = SealedWeb.build(Path(":memory:"), TABLES, temporal=tables)
-    copy = SealedWeb.shipped(Path(":memory:"), tables)
-    assert copy.store.digest() == built.store.digest()
-    assert copy.search.size() == built.search.size() > 1300
-
-
-def test_opening_it_again_renders_nothing_anew(tmp_path):
-    first = SealedWeb.shipped(tmp_path / "pages.db")
-    urls = list(first.urls())
-    first.close()
-    second = SealedWeb.shipped(tmp_path / "pages.db")
-    assert list(second.urls()) == urls
-    assert len(asyncio.run(second.search.search("Apollo 11 mission", 3))) == 3
-    second.close()
-
-
-def test_a_page_that_is_not_there_is_never_fetched(web):
     with pytest.raises(ToolError, match=r"there is no page at https://elsewhere\.example/"):
         asyncio.run(web.fetch("https://elsewhere.example/"))
-
-
-@pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "NEAR(a b)"])
-def test_no_query_breaks_the_search(web, query):
-    assert isinstance(asyncio.run(web.search.search(query, 5)), list)
-
-
-def test_extraction_keeps_text_tables_and_links_and_drops_the_rest():
     html = b"""<html><head><title>T &amp; U</title></head><body><nav>Menu</nav><main>
     <h1>Head</h1><p>One <b>two</b> <a href="https://a.example/">three</a>.</p>
     <table><tr><th>First day</th><td>2 April 1982</td></tr></table>
@@ -81,3 +49,23 @@ def test_extraction_keeps_text_tables_and_links_and_drops_the_rest():
         "First day: 2 April 1982",
         "- point",
     ]
+
+
+def test_a_web_of_the_same_tables_is_the_same_web(tmp_path):
+    tables = load_family("tdbench").make_samples(2, 7, TdbenchOptions(rows=80)).tables
+    built = SealedWeb.build(Path(":memory:"), TABLES, temporal=tables)
+    copy = SealedWeb.shipped(Path(":memory:"), tables)
+    assert copy.store.digest() == built.store.digest()
+    assert copy.search.size() == built.search.size() > 1300
+    first = SealedWeb.shipped(tmp_path / "pages.db")
+    urls = list(first.urls())
+    first.close()
+    second = SealedWeb.shipped(tmp_path / "pages.db")
+    assert list(second.urls()) == urls
+    assert len(asyncio.run(second.search.search("Apollo 11 mission", 3))) == 3
+    second.close()
+
+
+@pytest.mark.parametrize("query", ["", '"', "AND OR NOT", "a* (b", "x" * 400, "的", "NEAR(a b)"])
+def test_no_query_breaks_the_search(web, query):
+    assert isinstance(asyncio.run(web.search.search(query, 5)), list)

@@ -26,7 +26,7 @@ def rows(file):
     return sqlite3.connect(file).execute("SELECT url, body, title FROM fetches").fetchall()
 
 
-def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path):
+def test_a_seed_gives_its_pages_and_nothing_is_overwritten(tmp_path):
     first, second = build(tmp_path / "a.db"), build(tmp_path / "b.db")
     assert (first.digest, first.pages) == (second.digest, second.pages)
     assert rows(tmp_path / "a.db") == rows(tmp_path / "b.db")
@@ -35,9 +35,6 @@ def test_the_same_seed_gives_the_same_pages_and_tables(tmp_path):
     assert build(tmp_path / "c.db", seed=4).digest != first.digest
     assert build(tmp_path / "d.db", difficulty="hard").digest != first.digest
     assert not list(tmp_path.glob("*.part*"))
-
-
-def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path):
     real = build(tmp_path / "real.db", world="real", entities=None, seed=None)
     assert (real.pages > 1000, real.facts) == (True, None)
     table = tmp_path / "own.csv"
@@ -48,6 +45,10 @@ def test_the_shipped_and_an_own_table_are_rendered_too(tmp_path):
     build(tmp_path / "own.db", world="real", entities=None, seed=None, facts_table=table)
     urls = [row[0] for row in rows(tmp_path / "own.db")]
     assert "https://encyclopedia.example/article/Fair" in urls
+    (tmp_path / "pages.db").write_text("mine")
+    with pytest.raises(ConfigError, match="is there already"):
+        build(tmp_path / "pages.db")
+    assert (tmp_path / "pages.db").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
@@ -63,13 +64,6 @@ def test_mistakes_are_named_and_leave_nothing(tmp_path, wanted, reason):
     with pytest.raises(ConfigError, match=reason):
         build(tmp_path / "pages.db", **wanted)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_is_overwritten(tmp_path):
-    (tmp_path / "pages.db").write_text("mine")
-    with pytest.raises(ConfigError, match="is there already"):
-        build(tmp_path / "pages.db")
-    assert (tmp_path / "pages.db").read_text() == "mine"
 
 
 def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
@@ -88,14 +82,7 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     assert (row["condition"], row["read"], row["shown"]) == ("web", 8, 1.0)
 
 
-def test_a_run_refuses_pages_that_are_none_or_have_changed(tmp_path):
-    (tmp_path / "no.db").write_text("not a store")
-    for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
-        ran = agent_env("run", "time-puzzles", "--limit", "1", "--pages", name, cwd=tmp_path)
-        assert (ran.returncode, reason in ran.stderr) == (2, True)
-
-
-def test_a_web_of_tables_alone_and_beside_a_world(tmp_path):
+def test_webs_of_tables_are_built_or_their_defects_named(tmp_path):
     table = tmp_path / "rates.csv"
     table.write_text("tariff,price,start,end\nday,3,2001,2004\nday,4,2004,\nnight,1,2001,\n")
     alone = build(tmp_path / "a.db", world=None, entities=None, seed=None, tables=(table,))
@@ -107,9 +94,6 @@ def test_a_web_of_tables_alone_and_beside_a_world(tmp_path):
     both = build(tmp_path / "b.db", tables=(table,))
     assert both.pages == build(tmp_path / "c.db").pages + alone.pages
     assert (both.tables, both.facts) == (1, tmp_path / "b.facts.csv")
-
-
-def test_materials_without_times_and_tables_with_defects_are_named(tmp_path):
     (tmp_path / "x.materials.jsonl").write_text('{"name":"t","columns":["a"],"rows":[["b"]]}\n')
     (tmp_path / "y.csv").write_text("a,start,end\nb,2004,2001\n")
     for name, reason in (
@@ -125,7 +109,7 @@ def test_materials_without_times_and_tables_with_defects_are_named(tmp_path):
     assert not (tmp_path / "z.db").exists()
 
 
-def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path):
+def test_runs_find_their_tables_and_refuse_pages_that_are_none(tmp_path):
     out = tmp_path / "run"
     options = RunOptions(
         "tdbench", limit=6, conditions=("web",), out=out, options=("rows=40", "domains=laws")
@@ -135,3 +119,7 @@ def test_a_run_on_tables_finds_its_own_tables_on_the_sealed_web(tmp_path):
     assert [score.metrics["answer"] for _, score in scored] == [1.0] * 6
     observed = folder.data(print).observations["web"]
     assert {each.provenance.verdict for each in observed} == {"read"}
+    (tmp_path / "no.db").write_text("not a store")
+    for name, reason in (("no.db", "no.db"), ("x.db", "x.db")):
+        ran = agent_env("run", "time-puzzles", "--limit", "1", "--pages", name, cwd=tmp_path)
+        assert (ran.returncode, reason in ran.stderr) == (2, True)

@@ -161,7 +161,7 @@ def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(recorded, tm
     assert len(frozen.web_settings.pages_digest or "") == 64
 
 
-def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded):
+def test_ill_sites_are_tool_errors_keys_stand_nowhere_and_pages_are_asked_for_once(recorded):
     told = "\n".join(str(result) for calls in results(recorded).values() for _, result in calls)
     for said in (
         "redirects in a loop", "larger than 8 MB", "tiny pieces without end",
@@ -171,14 +171,8 @@ def test_every_ill_site_is_a_short_tool_error_and_the_episodes_went_on(recorded)
         assert said in told, said
     assert "café" in told
     assert all(calls for calls in results(recorded).values())
-
-
-def test_the_key_stands_nowhere_in_the_run(recorded):
     for file in recorded.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
-
-
-def test_what_a_page_was_asked_for_is_asked_for_once(recorded):
     pages = [path for path in LocalWeb.asked if path.startswith("/page")]
     assert len(pages) == len(set(pages)) > 3
 
@@ -298,7 +292,7 @@ def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, 
     assert json.loads(shown)["flagged"] == []
 
 
-def test_pages_are_listed_shown_verified_merged_and_exported(recorded, tmp_path, capsys):
+def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path, capsys):
     listed = told_by(capsys, "web", "pages", "list", recorded, "--json").splitlines()
     first = next(row for row in map(json.loads, listed) if row["digest"])
     shown = told_by(capsys, "web", "pages", "show", recorded, first["digest"][:10])
@@ -318,9 +312,6 @@ def test_pages_are_listed_shown_verified_merged_and_exported(recorded, tmp_path,
     assert held[0] == held[1] == held[2]
     assert held[0]["problems"] == []
     assert held[0]["digest"] == Run(recorded).manifest.web_settings.pages_digest
-
-
-def test_a_broken_store_is_told_by_its_exit_code(recorded, tmp_path):
     file = tmp_path / "broken.db"
     file.write_bytes((recorded / "pages.db").read_bytes())
     change(file, "UPDATE bodies SET body = x'00' WHERE rowid = 1")

@@ -97,14 +97,7 @@ class FakeService:
 BATTLES = {f"Q{n}": f"18{n:02d}-06-18" for n in range(10, 15)}
 
 
-def build(
-    folder,
-    troubles=None,
-    limit=100,
-    page_size=2,
-    battles=BATTLES,
-    patience=QUICK,
-):
+def build(folder, troubles=None, limit=100, page_size=2, battles=BATTLES, patience=QUICK):
     """The import and the service it asked; always from the same address."""
 
     async def run():
@@ -125,7 +118,7 @@ def built(found):
     return found
 
 
-def test_all_pages_make_one_table(tmp_path):
+def test_pages_make_one_table_at_the_servers_own_time(tmp_path):
     done, service = build(tmp_path)
     assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
         "event,kind,summary,hint,start,end,multi_year_spans,source",
@@ -134,9 +127,6 @@ def test_all_pages_make_one_table(tmp_path):
     ]
     assert (built(done).events, built(done).pages, len(service.queries)) == (5, 3, 6)
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
-
-
-def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path):
     _, service = build(tmp_path)
     lists = [query for query in service.queries if "LIMIT 2" in query]
     afters = [re.search(r'> "(.*)"', query)[1] for query in lists]
@@ -144,22 +134,13 @@ def test_pages_begin_behind_the_last_item_and_the_client_says_who_it_is(tmp_path
     assert "wdt:P31/wdt:P279* wd:Q178561" in lists[0]
     assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.heads[0], re.I)
     assert "accept: application/sparql-results+json" in service.heads[0].lower()
-
-
-def test_no_more_pages_are_asked_for_than_the_limit_needs(tmp_path):
     done, service = build(tmp_path, limit=3)
     assert (built(done).events, built(done).pages, len(service.queries)) == (3, 2, 4)
-
-
-def test_a_busy_server_is_not_asked_before_its_time(tmp_path):
     busy = reply(b"Too many requests", "429 Too Many Requests", "Retry-After: 1\r\n", "text")
     began = time.monotonic()
     done, service = build(tmp_path, {3: busy})
     assert time.monotonic() - began >= 1.0
     assert (built(done).events, len(service.queries)) == (5, 7)
-
-
-def test_a_date_may_say_when_to_come_back(tmp_path):
     dates = "Date: Sat, 31 Jan 2026 10:00:00 GMT\r\nRetry-After: Sat, 31 Jan 2026 11:00:00 GMT\r\n"
     done, service = build(tmp_path, {1: reply(b"", "503 Service Unavailable", dates)})
     assert str(done).startswith(
@@ -185,7 +166,7 @@ def test_a_passing_failure_costs_nothing(tmp_path, trouble):
     assert (built(done).events, len(service.queries)) == (5, 8)
 
 
-def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path):
+def test_nonsense_gives_no_row_and_silence_is_given_up(tmp_path):
     odd = [
         {"item": uri("Q10"), "name": {"value": "Battle of \ud800", "xml:lang": 7}},
         {"item": uri("Q10"), "about": {"value": ["\ud800"], "xml:lang": "en"}},
@@ -196,9 +177,6 @@ def test_nonsense_in_a_result_gives_no_row_and_no_crash(tmp_path):
     ]
     done, _ = build(tmp_path, {2: reply(results(odd))})
     assert built(done).left_out == {"no name in the languages asked for": 2}
-
-
-def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path):
     patience = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=1.0, timeout_s=0.2)
     done, _ = build(tmp_path, {1: b"hang", 2: b"hang"}, patience=patience)
     assert "did not answer within 0.2 s (asked 2 times)" in str(done)
@@ -226,39 +204,31 @@ def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path):
     asyncio.run(run())
 
 
-def test_a_refusal_is_told_at_once_with_what_to_do(tmp_path):
+def test_services_that_know_nothing_refuse_or_repeat_are_told(tmp_path):
+    with pytest.raises(ConfigError, match="no event to be had of the kinds battle; left out: none"):
+        build(tmp_path, battles={})
+    assert list(tmp_path.iterdir()) == []
     no = reply(b"Requests must\nname a contact", "403 Forbidden", kind="text")
     done, service = build(tmp_path, {1: no})
     assert "answered 403: Requests must name a contact; give a --contact" in str(done)
     assert len(service.queries) == 1
-
-
-def test_a_service_that_ignores_where_to_begin_is_not_asked_for_ever(tmp_path):
     same = reply(results([{"item": uri("Q10")}, {"item": uri("Q11")}]))
-    done, _ = build(tmp_path, {1: same, 3: same})
+    (tmp_path / "again").mkdir()
+    done, _ = build(tmp_path / "again", {1: same, 3: same})
     assert "gives the same items again; it cannot be paged" in str(done)
 
 
-def test_a_service_that_knows_nothing_gives_no_table(tmp_path):
-    with pytest.raises(ConfigError, match="no event to be had of the kinds battle; left out: none"):
-        build(tmp_path, battles={})
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_kinds_are_names_or_items():
+def test_kinds_and_languages_are_known_ones(tmp_path):
     assert [kind.item for kind in parse_kinds(["war", "opera=Q1344"])] == ["Q198", "Q1344"]
     with pytest.raises(ConfigError, match="unknown kind 'picnic'; known: battle, war, siege"):
         parse_kinds(["picnic"])
     with pytest.raises(ConfigError, match="kind 'war' is given twice"):
         parse_kinds(["war", "war=Q1"])
+    with pytest.raises(ConfigError, match="is no language code"):
+        asyncio.run(import_wikidata(tmp_path / "o.csv", ["war"], 1, NOW, languages=['en") }']))
 
 
 @pytest.mark.parametrize("endpoint", ["", "query.example/sparql", "file:///etc/passwd"])
 def test_an_endpoint_is_a_web_address(endpoint):
     with pytest.raises(ConfigError, match="is no address of a query service"):
         QueryService(endpoint, permit=own_call())
-
-
-def test_languages_cannot_end_the_query(tmp_path):
-    with pytest.raises(ConfigError, match="is no language code"):
-        asyncio.run(import_wikidata(tmp_path / "o.csv", ["war"], 1, NOW, languages=['en") }']))

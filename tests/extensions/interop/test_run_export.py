@@ -17,8 +17,14 @@ def _export(monkeypatch, *arguments):
     return int(ended.value.code or 0)
 
 
-def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(tmp_path, monkeypatch, capsys):
-    run = str(a_run(tmp_path / "run").path)
+@pytest.fixture
+def run(tmp_path):
+    return str(a_run(tmp_path / "run").path)
+
+
+def test_an_export_goes_into_the_run_is_told_to_machines_and_needs_its_extra(
+    run, tmp_path, monkeypatch, capsys
+):
     for extra in ((), ("--where", "sample=right,wrong")):
         assert _export(monkeypatch, run, "--to", "jsonl", *extra) == 0
     said = capsys.readouterr().out.splitlines()
@@ -26,18 +32,19 @@ def test_an_export_goes_into_the_run_and_replaces_the_earlier_one(tmp_path, monk
     assert said[1].endswith("2 episodes, 4 steps, 1 tool_calls; 2 episodes left out")
     lines = (tmp_path / "run/exports/jsonl/episodes.jsonl").read_text().splitlines()
     assert len(lines) == 2
-
-
-def test_what_was_done_is_told_to_machines_too(tmp_path, monkeypatch, capsys):
-    run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
+    out = tmp_path / "out"
     arguments = (run, "--to", "sft", "--out", str(out), "--min-score", "1", "--json")
     assert _export(monkeypatch, *arguments) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["counts"], told["left_out"], told["broken"]) == ({"sft": 1}, 3, 0)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert _export(monkeypatch, run, "--to", "parquet") == 2
+    assert "pip install 'agent-env[parquet]'" in capsys.readouterr().err
+    assert not (tmp_path / "run/exports/parquet").exists()
 
 
-def test_a_folder_of_the_user_s_is_not_overwritten(tmp_path, monkeypatch, capsys):
-    run, out = str(a_run(tmp_path / "run").path), tmp_path / "out"
+def test_a_folder_of_the_user_s_is_not_overwritten(run, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine")
     assert _export(monkeypatch, run, "--to", "jsonl", "--out", str(out)) == 2
@@ -53,29 +60,14 @@ def test_a_folder_of_the_user_s_is_not_overwritten(tmp_path, monkeypatch, capsys
         (("--to", "jsonl", "--where", "colour=red"), "no field 'colour'"),
     ],
 )
-def test_mistakes_are_one_line_and_exit_2(
-    tmp_path,
-    monkeypatch,
-    capsys,
-    arguments,
-    said,
-):
-    run = str(a_run(tmp_path / "run").path)
+def test_mistakes_are_one_line_and_exit_2(run, tmp_path, monkeypatch, capsys, arguments, said):
     assert _export(monkeypatch, run, *arguments) == 2
     error = capsys.readouterr().err
     assert said in error
     assert len(error.splitlines()) == 1
 
 
-def test_an_extra_that_is_missing_is_named(tmp_path, monkeypatch, capsys):
-    run = str(a_run(tmp_path / "run").path)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert _export(monkeypatch, run, "--to", "parquet") == 2
-    assert "pip install 'agent-env[parquet]'" in capsys.readouterr().err
-    assert not (tmp_path / "run/exports/parquet").exists()
-
-
-def test_a_folder_that_is_no_run_is_refused(tmp_path, monkeypatch, capsys):
+def test_folders_that_are_no_runs_and_options_of_engines(tmp_path, monkeypatch, capsys):
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
     assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
     assert "is no run" in capsys.readouterr().err

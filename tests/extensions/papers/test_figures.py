@@ -14,7 +14,7 @@ def curve(row, gold):
     return [PaperRow(row, "", gold, quantity, None, ours, "") for quantity in COUNTS]
 
 
-def test_curves_stand_side_by_side_for_two_readings_of_the_gold_whatever_shortcuts_there_are():
+def test_curves_stand_side_by_side_of_shortcuts_that_answer():
     rows = [
         *curve("m", "published"), *curve("shortcut constant", "published"),
         *curve("shortcut oracle", "published"), *curve("m", "corrected"), *curve("m", "any"),
@@ -26,9 +26,6 @@ def test_curves_stand_side_by_side_for_two_readings_of_the_gold_whatever_shortcu
         "m, published": 0.976, "shortcut constant, published": 1.0,
         "shortcut oracle, published": 1.0, "m, corrected": 1.024,
     }  # fmt: skip
-
-
-def test_a_shortcut_that_answers_nothing_has_no_curve():
     nothing = Estimate(None, method="no answer")
     idle = [PaperRow("shortcut idle", "", "", quantity, None, nothing, "") for quantity in COUNTS]
     figure = paper_figure(ExperimentResult(FIGURE_4, (*curve("m", ""), *idle)))

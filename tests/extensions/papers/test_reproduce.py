@@ -12,8 +12,8 @@ from agent_env.extensions.reference.policy import Reference
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.records.schema import Episode
-from tests.commands import agent_env, serving
+from tests.commands import agent_env, serving, typed
+from tests.ended import ended
 from tests.fake_server import serve
 
 PUZZLE = {
@@ -100,16 +100,13 @@ def outputs(folder, condition, *responses):
     return file
 
 
-def test_a_given_file_is_asked_and_each_value_has_interval_n_and_reason(done):
+def test_values_stand_beside_the_authors_own_by_each_reading(done):
     own = rows(done, "reference")
     published = own["published", "EM explicit"]
     assert (value(published), value(own["corrected", "EM explicit"])) == (50.0, 100.0)
     assert published["n"] == 2
     assert published["verdict"] == "no row of the paper; its rows have 12.3 to 80.7"
     assert "no figures and no page" in done.stderr
-
-
-def test_the_authors_outputs_are_scored_beside_their_own_row(done):
     own = rows(done, MODEL)
     implicit = own["published", "EM implicit"]
     assert (implicit["paper"], value(implicit)) == (49.3, 50.0)
@@ -119,10 +116,6 @@ def test_the_authors_outputs_are_scored_beside_their_own_row(done):
     )
     assert value(own["published", "EM explicit"]) == 100.0
     assert value(own["published", "tokens implicit"]) == 15.0
-
-
-def test_each_reading_of_the_ledger_shows_what_differs_from_the_published_gold(done):
-    own = rows(done, MODEL)
     changed = {gold: value(row) for (gold, name), row in own.items() if name == "EM explicit"}
     assert changed == {"published": 100.0, "corrected": 50.0, "file_rule": 50.0}
     assert ("corrected", "tokens implicit") not in own
@@ -148,10 +141,7 @@ def test_of_several_golds_each_metric_has_its_best_score():
         ("explicit", "MY ANSWER: None"): 1.0,
     }
     for (condition, answer), expected in answers.items():
-        episode = Episode(
-            sample="a", condition=condition, repeat=1, model="m", status="finished",
-            answer=answer, stop_reason="answered",
-        )  # fmt: skip
+        episode = ended(answer, condition=condition, stop_reason="answered")
         assert read.score(task, episode).metrics["exact_match"] == expected
 
 
@@ -223,16 +213,7 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
         "--option", "setting=open-book", *asked, cwd=tmp_path,
     )  # fmt: skip
     assert "has options" in later.stderr, "another option is another plan; another file is not"
-    nothing = agent_env(
-        "study",
-        "reproduce",
-        "tempreason",
-        "--dataset",
-        "l2=gone.json",
-        "--out",
-        "new",
-        cwd=tmp_path,
-    )
+    nothing = typed("study reproduce tempreason --dataset l2=gone.json --out new", cwd=tmp_path)
     assert nothing.returncode == 2
     assert "--dataset gone.json: there is no such file" in nothing.stderr
 

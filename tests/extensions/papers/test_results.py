@@ -42,30 +42,21 @@ def test_a_value_is_equal_or_inside_or_outside(value, low, high, verdict):
     )
 
 
-def test_other_questions_refuse_the_verdict():
+def test_verdicts_and_average_rows_are_over_the_same_questions_and_models():
     ours = Estimate(49.3, 40.0, 60.0)
     assert row(ours, 49.3, reason="60 questions, the paper's are 600").verdict == (
         "not comparable: 60 questions, the paper's are 600"
     )
     assert row(ours, 49.3, incomparable="a part").verdict == "not comparable: a part"
     assert row(ours, None, reason="60 questions").verdict == "the paper prints no value"
-
-
-def test_the_verdict_is_on_ours_under_the_authors_rules():
     own = row(Estimate(20.0, 10.0, 30.0), 49.3, theirs="49.3")
     assert (own.verdict, own.ours.value) == ("equal to the printed digit", 20.0)
-
-
-def test_ours_under_their_rules_stands_beside_the_files_own_gold_alone():
     estimate = Estimate(20.0, 10.0, 30.0)
     ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
     theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
     first, second = comparison_rows(ours, Experiment("t", "", (EM,)), {}, lambda each: "", theirs)
     assert first.theirs is not None
     assert second.theirs is None
-
-
-def test_the_average_row_is_the_papers_only_over_its_own_models():
     ours = [
         ("", Measurement(name, "EM", Estimate(value))) for name, value in (("a", 10.0), ("b", 30.0))
     ]

@@ -85,8 +85,47 @@ def right_share(model, web, stride=1):
     return 1 - len(wrong) / len(facts)
 
 
-def test_reference_finds_everything_that_can_be_asked_for(web):
+def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzles, tmp_path):
     assert right_share(Reference(), web, stride=2) == 1.0
+    assert share_right(answers(Reference(), web, puzzles, "web"), puzzles) == 1.0
+    assert share_right(answers(Reference(), web, puzzles, "explicit"), puzzles) == 1.0
+    model = InOwnProcess(tmp_path)
+    try:
+        got = answers(model, web, puzzles[:6], "web")
+    finally:
+        model.close()
+    assert share_right(got, puzzles[:6]) == 1.0
+    tables = (
+        "agent_env.extensions.facts.tables.tables",
+        "agent_env.families.time_puzzles.day_sets",
+    )
+    known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
+    assert not [name for name in model.loaded if name.startswith(known)]
+    puzzles_package = "agent_env.families.time_puzzles"
+    own = (
+        "agent_env.extensions.reference",
+        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
+    )
+    parents = {"agent_env.families", "agent_env.families.time_puzzles"}
+    families = {name for name in model.loaded if name.startswith("agent_env.families")}
+    assert {name for name in families if not name.startswith(own)} == parents
+    reference = Reference()
+    constraints = ["The year is 1982.", "The month is May.", "The day of the month is 3."]
+    prompt = "Constraints:\n- " + "\n- ".join(constraints)
+    messages = [Message(role="user", content=prompt)]
+    python = ToolSpec(name="python", description="", parameters={})
+    asked = asyncio.run(reference.generate(messages, [python]))
+    (call,) = asked.message.tool_calls
+    failed = Message(role="tool", tool_call_id=call.id, content="ImportError: sxtwl")
+    messages += [asked.message, failed]
+    assert asyncio.run(reference.generate(messages, [python])).message.content == (
+        "MY ANSWER: 1982-05-03"
+    )
+    history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
+    history.pages["https://a.example/"] = ""
+    lookup = Lookup("event", "the Falklands War", "year", "first")
+    found = find_thoroughly(lookup, history, {"web_search", "open_page"})
+    assert found.call == ("web_search", {"query": "Falklands War"})
 
 
 def answers(model, web, puzzles, condition):
@@ -102,11 +141,6 @@ def answers(model, web, puzzles, condition):
 
 def share_right(got, puzzles):
     return sum(g == p.gold for g, p in zip(got, puzzles, strict=True)) / len(puzzles)
-
-
-def test_reference_solves_all_with_the_web_and_all_that_is_explicit(web, puzzles):
-    assert share_right(answers(Reference(), web, puzzles, "web"), puzzles) == 1.0
-    assert share_right(answers(Reference(), web, puzzles, "explicit"), puzzles) == 1.0
 
 
 class InOwnProcess:
@@ -139,49 +173,3 @@ class InOwnProcess:
 
     def close(self):
         self._process.communicate(timeout=300)
-
-
-def test_reference_needs_nothing_but_the_messages(web, puzzles, tmp_path):
-    model = InOwnProcess(tmp_path)
-    try:
-        got = answers(model, web, puzzles[:6], "web")
-    finally:
-        model.close()
-    assert share_right(got, puzzles[:6]) == 1.0
-    tables = (
-        "agent_env.extensions.facts.tables.tables",
-        "agent_env.families.time_puzzles.day_sets",
-    )
-    known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
-    assert not [name for name in model.loaded if name.startswith(known)]
-    puzzles_package = "agent_env.families.time_puzzles"
-    own = (
-        "agent_env.extensions.reference",
-        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
-    )
-    parents = {"agent_env.families", "agent_env.families.time_puzzles"}
-    families = {name for name in model.loaded if name.startswith("agent_env.families")}
-    assert {name for name in families if not name.startswith(own)} == parents
-
-
-def test_a_program_that_fails_is_replaced_by_own_sums():
-    reference = Reference()
-    constraints = ["The year is 1982.", "The month is May.", "The day of the month is 3."]
-    prompt = "Constraints:\n- " + "\n- ".join(constraints)
-    messages = [Message(role="user", content=prompt)]
-    python = ToolSpec(name="python", description="", parameters={})
-    asked = asyncio.run(reference.generate(messages, [python]))
-    (call,) = asked.message.tool_calls
-    failed = Message(role="tool", tool_call_id=call.id, content="ImportError: sxtwl")
-    messages += [asked.message, failed]
-    assert asyncio.run(reference.generate(messages, [python])).message.content == (
-        "MY ANSWER: 1982-05-03"
-    )
-
-
-def test_a_page_that_cannot_be_opened_is_passed_over():
-    history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
-    history.pages["https://a.example/"] = ""
-    lookup = Lookup("event", "the Falklands War", "year", "first")
-    found = find_thoroughly(lookup, history, {"web_search", "open_page"})
-    assert found.call == ("web_search", {"query": "Falklands War"})

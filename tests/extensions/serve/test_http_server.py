@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import httpx
@@ -53,25 +54,29 @@ class Served:
         return answer.json()
 
 
-def _served(out, agent, token=None, clock=None, tries=None, shows_metrics=False, **changes):
+@asynccontextmanager
+async def _server(out, token=None, clock=None, tries=None, shows_metrics=False, **changes):
     options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2, out=out)
+    folder = await served_folder(replace(options, **changes), lambda text: None)
+    async with (
+        open_environment(folder, note=lambda text: None) as environment,
+        open_served_run(environment, lambda key, score: None, tries) as served_run,
+    ):
+        if clock is not None:
+            served_run = ServedRun(environment, lambda key, score: None, clock)
+        port = 8322 if token is None else None
+        server = EpisodeServer(served_run, "policy", token, port, shows_metrics=shows_metrics)
+        transport = httpx.ASGITransport(server.app())
+        base = "http://localhost:8322"
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            yield Served(served_run, client)
+        await served_run.close()
 
+
+def _served(out, agent, **how):
     async def main():
-        folder = await served_folder(replace(options, **changes), lambda text: None)
-        async with (
-            open_environment(folder, note=lambda text: None) as environment,
-            open_served_run(environment, lambda key, score: None, tries) as served_run,
-        ):
-            if clock is not None:
-                served_run = ServedRun(environment, lambda key, score: None, clock)
-            port = 8322 if token is None else None
-            server = EpisodeServer(served_run, "policy", token, port, shows_metrics=shows_metrics)
-            transport = httpx.ASGITransport(server.app())
-            base = "http://localhost:8322"
-            async with httpx.AsyncClient(transport=transport, base_url=base) as client:
-                result = await agent(Served(served_run, client))
-            await served_run.close()
-            return result
+        async with _server(out, **how) as served:
+            return await agent(served)
 
     return asyncio.run(main())
 
@@ -149,24 +154,29 @@ def test_episodes_over_http_score_as_those_driven_in_process(tmp_path):
     assert {result.verdict for result in results} == {"same"}
 
 
-def test_a_conversation_is_what_the_messages_of_all_turns_make(tmp_path):
-    async def agent(served):
+async def test_a_conversation_is_what_all_turns_make_and_a_cut_reply_is_taken_as_such(tmp_path):
+    async with _server(tmp_path / "run") as served:
         body = {"sample": served.served_run.samples[0], "condition": "explicit+cal"}
         turn = await served.post("/episodes", body, 201)
         place = f"/episodes/{turn['id']}"
         usage = {"prompt_tokens": 9, "completion_tokens": 4}
         first = await served.post(f"{place}/step", {**ASKS, "usage": usage})
-        return turn["messages"] + first["messages"], await served.get(place)
-
-    talk, state = _served(tmp_path / "run", agent)
+        talk, state = turn["messages"] + first["messages"], await served.get(place)
     assert [message["role"] for message in talk] == ["user", "assistant", "tool"]
     assert talk[1]["tool_calls"] == [CALL]
     assert state["messages"] == talk
     assert (state["steps"], state["done"], state["reward"]) == (1, False, None)
+    async with _server(tmp_path / "run1") as served:
+        reasons = []
+        for finish in ("length", "content_filter"):
+            turn = await served.post("/episodes", {"condition": "base"}, 201)
+            body = {**NO_DATE, "finish_reason": finish}
+            reasons.append((await served.post(f"/episodes/{turn['id']}/step", body))["stop_reason"])
+        assert reasons == ["truncated", "refused"]
 
 
-def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_path):
-    async def agent(served):
+async def test_pending_episodes_are_handed_out_and_tries_told(tmp_path):
+    async with _server(tmp_path / "run") as served:
         sample = served.served_run.samples[0]
         named = await served.post("/episodes", {"sample": sample}, 201)
         names = [named["episode"]]
@@ -174,16 +184,23 @@ def test_nothing_chosen_hands_out_the_pending_episodes_and_then_no_content(tmp_p
             names.append((await served.post("/episodes", {}, 201))["episode"])
         assert await served.post("/episodes", {}, 204) is None
         again = await served.post("/episodes", {"seed": 2}, 201)
-        return [*names, again["episode"]]
-
-    names = _served(tmp_path / "run", agent)
+        names = [*names, again["episode"]]
     assert len(set(names)) == 5
     assert names[0].endswith(".1")
     assert names[4] == names[0].replace(".1", ".2")  # two samples: seed 2 is the first of them
+    async with _server(tmp_path / "run1") as served:
+        for _ in range(3):
+            body = {"sample": served.served_run.samples[0], "condition": "base"}
+            turn = await served.post("/episodes", body, 201)
+            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
+    scores = read_scores(Run(tmp_path / "run1"), None, print)
+    notes = scores.tables()[0].notes
+    assert "base: up to 3 tries at a sample, where the run asks 1" in notes
+    assert scores.as_json(with_changes=False)["tries"] == {"base": 3}
 
 
-def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
-    async def agent(served):
+async def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
+    async with _server(tmp_path / "run") as served:
         turn = await served.post("/episodes", {"condition": "base"}, 201)
         place = f"/episodes/{turn['id']}"
         wrong = [
@@ -203,9 +220,7 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
         wrong.append(await served.client.post("/episodes", json={
             "sample": turn["episode"].split("/")[1].rpartition(".")[0], "repeat": 1}))  # fmt: skip
         assert turn["id"] not in served.served_run.handles
-        return [(each.status_code, each.json()["error"]["message"]) for each in wrong]
-
-    told = _served(tmp_path / "run", agent)
+        told = [(each.status_code, each.json()["error"]["message"]) for each in wrong]
     assert [status for status, _ in told] == [
         409, 404, 404, 404, 400, 409, 415, 400, 404, 421, 409, 409,
     ]  # fmt: skip
@@ -215,22 +230,15 @@ def test_what_the_agent_does_wrong_is_told_with_a_status(tmp_path):
     assert "is over (answered)" in told[10][1]
 
 
-def test_without_the_token_only_the_health_is_told(tmp_path):
-    async def agent(served):
+async def test_nobody_without_the_token_and_no_web_page_is_served(tmp_path):
+    async with _server(tmp_path / "run", token="secret") as served:
         heads = [{}, {"authorization": "Bearer x"}, {
             "authorization": "Bearer secret", "host": "puzzles.example"}]  # fmt: skip
         got = [await served.client.get("/tasks", headers=head) for head in heads]
-        return [each.status_code for each in got] + [
+        assert [each.status_code for each in got] + [
             (await served.client.get("/health")).status_code
-        ]
-
-    assert _served(tmp_path / "run", agent, token="secret") == [401, 401, 200, 200]
-
-
-def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
-    tmp_path,
-):
-    async def agent(served):
+        ] == [401, 401, 200, 200]
+    async with _server(tmp_path / "run1") as served:
         page = {"origin": "http://example.org", "content-type": "text/plain"}
         answer = await served.client.post("/episodes", content=b"", headers=page)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "web_page")
@@ -243,8 +251,6 @@ def test_no_web_page_begins_an_episode_and_no_agent_guesses_that_of_another(
         assert "repeat: Input should be less than or equal to 100000" in error["error"]["message"]
         turn = await served.post("/episodes", {"sample": first}, 201)
         assert len(bytes.fromhex(turn["id"])) == 8
-
-    _served(tmp_path / "run", agent)
 
 
 def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path):
@@ -278,7 +284,7 @@ def test_the_user_is_told_of_an_episode_without_a_score(capsys):
     ]  # fmt: skip
 
 
-def test_fifty_agents_at_once_lose_nothing(tmp_path):
+async def test_fifty_agents_lose_nothing_and_what_is_held_is_bounded(tmp_path, monkeypatch):
     async def one(served):
         turn = await served.post("/episodes", {"seed": 0, "condition": "explicit+cal"}, 201)
         await served.post(f"/episodes/{turn['id']}/step", ASKS)
@@ -286,14 +292,26 @@ def test_fifty_agents_at_once_lose_nothing(tmp_path):
         assert end["done"]
         return str(turn["episode"])
 
-    async def agent(served):
-        return await asyncio.gather(*(one(served) for _ in range(50)))
-
-    names = _served(tmp_path / "run", agent)
+    async with _server(tmp_path / "run") as served:
+        names = await asyncio.gather(*(one(served) for _ in range(50)))
     assert len(set(names)) == 50
     scored = score_folder(Run(tmp_path / "run"), print)
     calls = [sum(len(m.tool_calls) for m in episode.messages) for episode, _ in scored]
     assert calls == [1] * 50
+    # 40 of them with four replies of 7 MB took more than a gigabyte.
+    monkeypatch.setattr("agent_env.extensions.serve.served_run.MOST_HELD", 30_000)
+    call = {"id": "c", "function": {"name": "none", "arguments": "{}"}}
+    reply = {"message": {"content": "x" * 9_000, "tool_calls": [call]}}
+    async with _server(tmp_path / "run1", repeats=2) as served:
+        turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
+        first, second = (f"/episodes/{turn['id']}/step" for turn in turns)
+        for _ in range(2):
+            await served.post(first, reply)
+        await served.post(second, reply)
+        error = await served.post(second, reply, 429)
+        assert "hold 30,000 letters" in error["error"]["message"]
+        await served.post(first, NO_DATE)  # a short one still fits, and ends it
+        await served.post(second, reply)
 
 
 def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_server(
@@ -328,8 +346,8 @@ def test_the_step_of_a_client_that_has_gone_is_recorded_and_goes_on_in_a_later_s
     assert (roles[-2:], steps) == (["assistant", "tool"], 1)
 
 
-def test_no_gold_answer_leaves_the_server(tmp_path):
-    async def agent(served):
+async def test_no_gold_answer_leaves_the_server(tmp_path):
+    async with _server(tmp_path / "run") as served:
         texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
         for condition in ("base", "explicit+cal"):
             began = await served.client.post("/episodes", json={"condition": condition})
@@ -338,46 +356,12 @@ def test_no_gold_answer_leaves_the_server(tmp_path):
             texts.append((await served.client.post(f"{place}/step", json=NO_DATE)).text)
             texts.append((await served.client.get(f"{place}/score")).text)
         gold = [date for sample in served.served_run.environment.samples for date in sample.gold]
-        return "".join(texts), gold
-
-    texts, gold = _served(tmp_path / "run", agent)
+        texts, gold = "".join(texts), gold
     assert gold
     assert [date for date in gold if date in texts] == []
 
 
-def test_a_reply_that_was_cut_or_refused_is_taken_as_such(tmp_path):
-    async def agent(served):
-        reasons = []
-        for finish in ("length", "content_filter"):
-            turn = await served.post("/episodes", {"condition": "base"}, 201)
-            body = {**NO_DATE, "finish_reason": finish}
-            reasons.append((await served.post(f"/episodes/{turn['id']}/step", body))["stop_reason"])
-        return reasons
-
-    assert _served(tmp_path / "run", agent) == ["truncated", "refused"]
-
-
-def test_what_open_episodes_hold_is_bounded(tmp_path, monkeypatch):
-    """40 of them with four replies of 7 MB took more than a gigabyte."""
-    monkeypatch.setattr("agent_env.extensions.serve.served_run.MOST_HELD", 30_000)
-    call = {"id": "c", "function": {"name": "none", "arguments": "{}"}}
-    reply = {"message": {"content": "x" * 9_000, "tool_calls": [call]}}
-
-    async def agent(served):
-        turns = [await served.post("/episodes", {}, 201) for _ in range(2)]
-        first, second = (f"/episodes/{turn['id']}/step" for turn in turns)
-        for _ in range(2):
-            await served.post(first, reply)
-        await served.post(second, reply)
-        error = await served.post(second, reply, 429)
-        assert "hold 30,000 letters" in error["error"]["message"]
-        await served.post(first, NO_DATE)  # a short one still fits, and ends it
-        await served.post(second, reply)
-
-    _served(tmp_path / "run", agent, repeats=2)
-
-
-def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_path):
+def test_no_figure_and_no_id_that_gives_gold_away_is_served(tmp_path):
     """`days_off` of a wrong date gave the right one away."""
 
     async def agent(served):
@@ -394,8 +378,6 @@ def test_the_reply_after_an_episode_gives_no_other_figure_than_the_reward(tmp_pa
     assert set(shown) - set(plain) == {"metrics", "answer"}
     assert "days_off" in shown["metrics"]
 
-
-def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path):
     async def agent(served):
         texts = [(await served.client.get(path)).text for path in ("/tasks", "/openapi.json")]
         name = served.served_run.samples[0]
@@ -414,10 +396,10 @@ def test_no_served_text_has_a_samples_id_and_the_names_stay_the_same(tmp_path):
         )
         return list(served.served_run.samples), texts
 
-    names, texts = _served(tmp_path / "run", agent)
+    names, texts = _served(tmp_path / "run1", agent)
     assert [name for name in names if len(name) != 16] == []
     assert "tp-1" not in "".join(texts)
-    assert _served(tmp_path / "run", agent)[0] == names
+    assert _served(tmp_path / "run1", agent)[0] == names
     assert set(_served(tmp_path / "other", agent)[0]).isdisjoint(names)
 
 
@@ -442,34 +424,14 @@ def test_tries_at_a_sample_are_counted_over_conditions_and_servers(tmp_path):
     assert len(set(second)) == 1  # of four episodes of it that are pending
 
 
-def test_whoever_scores_is_told_the_tries(tmp_path):
-    async def agent(served):
-        for _ in range(3):
-            body = {"sample": served.served_run.samples[0], "condition": "base"}
-            turn = await served.post("/episodes", body, 201)
-            await served.post(f"/episodes/{turn['id']}/step", NO_DATE)
-
-    _served(tmp_path / "run", agent)
-    scores = read_scores(Run(tmp_path / "run"), None, print)
-    notes = scores.tables()[0].notes
-    assert "base: up to 3 tries at a sample, where the run asks 1" in notes
-    assert scores.as_json(with_changes=False)["tries"] == {"base": 3}
-
-
-def test_a_token_is_made_that_nobody_guesses_and_each_time_another():
+def test_tokens_are_made_taken_or_none_on_loopback_alone(monkeypatch):
     tokens = {token_of(host, None, False) for host in ("127.0.0.1", "0.0.0.0", "localhost")}
     assert [len(token or "") for token in tokens] == [32, 32, 32]
-
-
-def test_the_variables_token_is_taken(monkeypatch):
     monkeypatch.setenv("SERVE_TOKEN", " abc \n")
     assert token_of("127.0.0.1", "SERVE_TOKEN", False) == "abc"
     monkeypatch.setenv("SERVE_TOKEN", " ")
     with pytest.raises(ConfigError, match="the variable holds no token"):
         token_of("127.0.0.1", "SERVE_TOKEN", False)
-
-
-def test_none_is_for_loopback_alone_and_only_where_it_is_asked_for():
     assert token_of("localhost", None, True) is None
     with pytest.raises(ConfigError, match=r"--host 0\.0\.0\.0 is reached by others"):
         token_of("0.0.0.0", None, True)

@@ -2,17 +2,14 @@
 
 import asyncio
 import shutil
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.serve.mcp_server import QuestionServer
-from agent_env.extensions.serve.served_run import (
-    open_served_run,
-    served_folder,
-    tools_of,
-)
+from agent_env.extensions.serve.served_run import open_served_run, served_folder, tools_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
@@ -25,18 +22,23 @@ HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-
 NO_DATE = "MY ANSWER: None"
 
 
-def _sit(out, agent, ends=None, notes=None, ended_by_agent=False, **changes):
+@asynccontextmanager
+async def _sitting(out, ends=None, notes=None, ended_by_agent=False, **changes):
     options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=2, out=out)
     scores, said = ([] if given is None else given for given in (ends, notes))
+    folder = await served_folder(replace(options, **changes), said.append)
+    async with (
+        open_environment(folder) as environment,
+        open_served_run(
+            environment, lambda key, score: scores.append(score), None, ended_by_agent
+        ) as served_run,
+    ):
+        yield served_run
 
+
+def _sit(out, agent, *more, **how):
     async def main():
-        folder = await served_folder(replace(options, **changes), said.append)
-        async with (
-            open_environment(folder) as environment,
-            open_served_run(
-                environment, lambda key, score: scores.append(score), None, ended_by_agent
-            ) as served_run,
-        ):
+        async with _sitting(out, *more, **how) as served_run:
             return await agent(served_run)
 
     return asyncio.run(main())
@@ -71,55 +73,52 @@ def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
     assert [result.verdict for result in results] == ["same", "same"]
 
 
-def test_a_tool_that_fails_says_so(tmp_path):
-    async def agent(served_run):
+async def test_calls_fail_end_the_episode_or_are_recorded_to_their_end(tmp_path):
+    async with _sitting(tmp_path / "run") as served_run:
         question = await served_run.begin("x")
         unknown = await served_run.call(question.handle, "almanac", {})
-        return unknown, await served_run.call(question.handle, "calendars", {"calendar": "hebrew"})
-
-    unknown, wrong = _sit(tmp_path / "run", agent)
+        unknown, wrong = (
+            unknown,
+            await served_run.call(question.handle, "calendars", {"calendar": "hebrew"}),
+        )
     assert unknown.is_error
     assert "tools you can call: calendars" in unknown.text
     assert wrong.is_error
     assert "wrong arguments" in wrong.text
-
-
-def test_a_call_in_place_of_the_last_answer_ends_the_episode(tmp_path):
-    async def agent(served_run):
+    async with _sitting(tmp_path / "run1", limits={"steps": 2}) as served_run:
         question = await served_run.begin("x")
         calls = [await served_run.call(question.handle, "calendars", HEBREW) for _ in range(2)]
         assert served_run.handles == ()
-        return calls
-
-    first, second = _sit(tmp_path / "run", agent, limits={"steps": 2})
+        first, second = calls
     assert "This is your last reply" in first.text
     assert second.is_last
     assert second.text.endswith("The episode is over (steps).")
-
-
-def test_a_call_that_nobody_waits_for_is_recorded_to_its_end(tmp_path):
-    async def agent(served_run):
+    async with _sitting(tmp_path / "run2") as served_run:
         question = await served_run.begin("x")
         call = asyncio.ensure_future(served_run.call(question.handle, "calendars", HEBREW))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         call.cancel()
         await served_run.submit(question.handle, NO_DATE)
-
-    _sit(tmp_path / "run", agent)
-    ((episode, _),) = score_folder(Run(tmp_path / "run"), print)
+    ((episode, _),) = score_folder(Run(tmp_path / "run2"), print)
     assert [m.role for m in episode.messages][-3:] == ["assistant", "tool", "assistant"]
 
 
-def test_an_exam_over_mcp_has_one_condition(tmp_path):
-    async def agent(served_run):
+async def test_an_exam_over_mcp_has_one_condition_and_checks_its_headers(tmp_path):
+    async with _sitting(tmp_path / "run", conditions=("base", "explicit+cal")) as served_run:
         with pytest.raises(ConfigError, match="one --condition, not base, explicit\\+cal"):
             await tools_of(served_run.environment)
+    pytest.importorskip("mcp", reason="needs the extra mcp")
+    region = {"type": "string", "x-mcp-header": "Region"}
+    routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
+    async with _sitting(tmp_path / "run1") as served_run:
+        specs = (*await tools_of(served_run.environment), routed)
+        schema = QuestionServer(served_run, specs, many=True).server().get_tool_input_schema
+    assert schema("calendars") is None
+    assert schema("routed")["properties"]["region"] == region
 
-    _sit(tmp_path / "run", agent, conditions=("base", "explicit+cal"))
 
-
-def test_an_mcp_client_sits_the_exam(tmp_path):
+def test_mcp_clients_sit_the_exam_with_and_without_handles(tmp_path):
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(served_run):
@@ -146,9 +145,6 @@ def test_an_mcp_client_sits_the_exam(tmp_path):
     assert not result.is_error
     assert set(end.structured_content) == {"accepted", "score"}
     assert end.structured_content["accepted"] is True
-
-
-def test_with_handles_each_tool_names_its_episode(tmp_path):
     mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
 
     async def agent(served_run):
@@ -165,26 +161,12 @@ def test_with_handles_each_tool_names_its_episode(tmp_path):
             ]
             return [begun, call, nameless, ends]
 
-    begun, call, nameless, ends = _sit(tmp_path / "run", agent)
+    begun, call, nameless, ends = _sit(tmp_path / "run1", agent)
     assert [b.structured_content["done"] for b in begun] == [False, False, True]
     assert not call.is_error
     assert nameless.is_error
     assert "episode is missing" in nameless.content[0].text
     assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
-
-
-def test_over_http_a_call_lists_no_tools_but_checks_the_headers_that_a_schema_names(tmp_path):
-    pytest.importorskip("mcp", reason="needs the extra mcp")
-    region = {"type": "string", "x-mcp-header": "Region"}
-    routed = ToolSpec(name="routed", description="", parameters={"properties": {"region": region}})
-
-    async def agent(served_run):
-        specs = (*await tools_of(served_run.environment), routed)
-        return QuestionServer(served_run, specs, many=True).server().get_tool_input_schema
-
-    schema = _sit(tmp_path / "run", agent)
-    assert schema("calendars") is None
-    assert schema("routed")["properties"]["region"] == region
 
 
 async def _answer_right(served_run, count=100):
@@ -206,8 +188,8 @@ def _files_with_gold(served_run):
     return [file.name for file in files if any(gold in file.read_bytes() for gold in golds)]
 
 
-def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
-    async def agent(served_run):
+async def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
+    async with _sitting(tmp_path / "run", limit=3) as served_run:
         question = await served_run.begin("x")
         assert _files_with_gold(served_run) == []
         assert not (served_run.folder / "samples.jsonl").exists()
@@ -215,8 +197,6 @@ def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_path):
             Run.open(served_run.folder).samples  # noqa: B018
         await served_run.submit(question.handle, "MY ANSWER: None")
         await _answer_right(served_run)
-
-    _sit(tmp_path / "run", agent, limit=3)
     assert _matches(score_folder(Run(tmp_path / "run"), print)) == [0.0, 1.0, 1.0]
 
 
@@ -257,7 +237,7 @@ def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
     assert (tmp_path / "left/samples.jsonl").read_bytes() == data.read_bytes()
 
 
-def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path):
+def test_gold_stays_hidden_until_all_is_answered_and_from_those_who_can_end_it(tmp_path):
     async def one(served_run):
         await _answer_right(served_run, 1)
 
@@ -267,13 +247,11 @@ def test_a_client_that_can_end_the_server_does_not_get_the_gold_by_that(tmp_path
     _sit(out, _answer_right, ended_by_agent=True, limit=3)
     assert (out / "samples.jsonl").exists()
 
-
-def test_an_exam_that_goes_on_takes_the_samples_away_again(tmp_path):
     async def one(served_run):
         assert not (served_run.folder / "samples.jsonl").exists()
         await _answer_right(served_run, 1)
 
-    out, notes = tmp_path / "run", list[str]()
+    out, notes = tmp_path / "run1", list[str]()
     _sit(out, one, limit=3)
     _sit(out, one, notes=notes, limit=3)
     assert notes == [f"{out} goes on, with the options that it was begun with"]

@@ -58,14 +58,7 @@ def end(trace, answer):
     trace.close()
 
 
-def write(
-    folder,
-    sample,
-    answer=RIGHT,
-    output="found",
-    condition="web",
-    url="https://a.example/x",
-):
+def write(folder, sample, answer=RIGHT, output="found", condition="web", url="https://a.example/x"):
     """A whole episode of two steps."""
     trace = begin(folder, sample, condition)
     step(trace, "war", output, url)

@@ -1,12 +1,7 @@
 """Events become steps: retries, results out of order, pauses, what has not come yet."""
 
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.extensions.viewer.story import (
-    aligned,
-    arguments,
-    parted_at,
-    story,
-)
+from agent_env.extensions.viewer.story import aligned, arguments, parted_at, story
 from agent_env.records.schema import Message, Reply, ToolCall
 from agent_env.records.schema import ToolResult as Result
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
@@ -14,7 +9,7 @@ from tests.extensions.viewer.stage import begin, make_run
 
 
 def told(path, *events):
-    folder = make_run(path, ["s1"])
+    folder = make_run(path / f"r{len(list(path.iterdir()))}", ["s1"])
     trace = begin(folder, "s1")
     for kind, fields in events:
         trace.write(kind, **fields)
@@ -37,39 +32,28 @@ FAILED = ModelCalled, {"request": "0", "error": "busy", "status": 429, "wait_s":
                        "latency_s": 0.1}  # fmt: skip
 
 
-def test_a_step_is_a_reply_with_its_calls_in_the_order_asked(tmp_path):
-    found = told(tmp_path / "r", asked("a", "b"), gave("b", "2"), gave("a", "1"), asked("c"))
+def test_steps_stand_in_order_and_episodes_part_where_they_differ(tmp_path):
+    found = told(tmp_path, asked("a", "b"), gave("b", "2"), gave("a", "1"), asked("c"))
     assert [[c.output for c in s.calls] for s in found.steps] == [["1", "2"], [None]]
     assert [s.tools_s for s in found.steps] == [1.0, 0.0]
-
-
-def test_failed_attempts_stand_before_the_step_that_they_led_to(tmp_path):
-    found = told(tmp_path / "r", FAILED, FAILED, asked(), FAILED)
+    found = told(tmp_path, FAILED, FAILED, asked(), FAILED)
     assert [(s.number, len(s.failures), s.model is None) for s in found.steps] == [
         (1, 2, False), (2, 1, True),
     ]  # fmt: skip
     assert found.recording.end is None
-
-
-def test_a_last_step_without_a_reply_begins_after_what_came_before(tmp_path):
-    events = told(tmp_path / "r", asked(), FAILED).recording.events
+    events = told(tmp_path, asked(), FAILED).recording.events
     later = [
         event.model_copy(update={"at": f"2026-01-01T00:00:{second:02}+00:00"})
         for second, event in enumerate(events)
     ]
     assert [step.starts_s for step in story(later, None).steps] == [0.0, 1.9]
-
-
-def test_a_resumed_episode_says_where_it_went_on(tmp_path):
     resumed = EpisodeResumed, {"steps": 1, "model": "other"}
-    found = told(tmp_path / "r", asked(), resumed, asked())
+    found = told(tmp_path, asked(), resumed, asked())
     assert found.steps[1].said == [
         "Went on here after 1 recorded steps.",
         "From here on the model is other.",
     ]
 
-
-def test_arguments_that_are_no_object_stand_as_written():
     def of(text):
         return arguments(ToolCall(id="1", name="x", arguments=text))
 
@@ -77,11 +61,8 @@ def test_arguments_that_are_no_object_stand_as_written():
     assert of("{broken") == (("", "{broken"),)
     assert of("[1]") == (("", "[1]"),)
     assert of("[" * 100_000) == (("", "[" * 100_000),)
-
-
-def test_episodes_are_aligned_by_step_and_part_where_results_differ(tmp_path):
-    one = told(tmp_path / "1", asked("a"), gave("a", "1"), asked("b"), gave("b", "2"))
-    two = told(tmp_path / "2", asked("a"), gave("a", "1"), asked("b"), gave("b", "3"), asked())
+    one = told(tmp_path, asked("a"), gave("a", "1"), asked("b"), gave("b", "2"))
+    two = told(tmp_path, asked("a"), gave("a", "1"), asked("b"), gave("b", "3"), asked())
     lines = aligned([one, two])
     assert [line.same for line in lines] == [True, False, False]
     assert lines[2].steps[0] is None

@@ -8,17 +8,7 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.report import chapter_of, report_of
 from tests.analysis.simulated import Plant, study
-from tests.extensions.viewer.stage import (
-    RIGHT,
-    WRONG,
-    begin,
-    end,
-    make_run,
-    score,
-    step,
-    viewer,
-    write,
-)
+from tests.extensions.viewer import stage
 from tests.programs import needs, path_of
 
 if TYPE_CHECKING:
@@ -41,14 +31,14 @@ def browser():
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
-    for name, answer in (("one", RIGHT), ("two", WRONG)):
-        folder = make_run(root / name, ["s1", "s2"], model=HOSTILE if name == "two" else "m")
-        write(folder, "s1", answer, "the same")
-        write(folder, "s2", answer, HOSTILE * 40, url="javascript:window.hacked=1")
-        score(folder)
-    going = make_run(root / "going", ["g1", "g2"])
-    write(going, "g1")
-    with viewer(root) as found:
+    for name, answer in (("one", stage.RIGHT), ("two", stage.WRONG)):
+        folder = stage.make_run(root / name, ["s1", "s2"], model=HOSTILE if name == "two" else "m")
+        stage.write(folder, "s1", answer, "the same")
+        stage.write(folder, "s2", answer, HOSTILE * 40, url="javascript:window.hacked=1")
+        stage.score(folder)
+    going = stage.make_run(root / "going", ["g1", "g2"])
+    stage.write(going, "g1")
+    with stage.viewer(root) as found:
         yield found
 
 
@@ -94,7 +84,7 @@ def test_the_policy_stops_script_that_got_in_all_the_same(browser, client):
     page.close()
 
 
-def test_keys_lead_from_the_runs_to_an_episode_and_back(page):
+def test_keys_filters_and_colours_lead_choose_and_stay(page):
     page.goto("/run/one/")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -104,9 +94,6 @@ def test_keys_lead_from_the_runs_to_an_episode_and_back(page):
     page.wait_for_url("**/run/one/episode/web/s1.1")
     page.keyboard.press("u")
     page.wait_for_url("**/run/one/")
-
-
-def test_two_chosen_episodes_are_set_side_by_side(page):
     page.goto("/run/one/sample/s1")
     assert page.locator("button.compare").is_disabled()
     for _ in range(2):
@@ -116,16 +103,10 @@ def test_two_chosen_episodes_are_set_side_by_side(page):
     page.wait_for_url("**/side?e=**")
     assert page.locator("table.side thead th").count() == 3
     assert "part at step 2" in page.inner_text("main")
-
-
-def test_a_filter_changes_the_address_and_the_list(page):
     page.goto("/run/two/")
     page.select_option("select[name=verdict]", "right")
     page.wait_for_url("**/run/two/?verdict=right")
     assert page.locator("tr[data-row]").count() == 0
-
-
-def test_dark_and_light_change_and_stay(page):
     page.goto("/")
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.keyboard.press("t")
@@ -146,19 +127,19 @@ def test_new_steps_appear_while_one_looks(page, tmp_path_factory, client):
 
     root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
     with RunFolder(root).locked():
-        trace = begin(RunFolder(root), "g2")
+        trace = stage.begin(RunFolder(root), "g2")
         page.goto("/run/going/episode/web/g2.1")
         assert page.locator("article.step").count() == 0
-        step(trace, "war", "just found")
+        stage.step(trace, "war", "just found")
         page.wait_for_selector("article.step >> text=just found", timeout=10_000)
-        end(trace, RIGHT)
+        stage.end(trace, stage.RIGHT)
         page.wait_for_selector(".message.answer", timeout=10_000)
 
 
 def test_the_default_name_of_a_run_stands_on_one_line(browser, tmp_path):
-    make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
-    make_run(tmp_path / "b", ["s1"])
-    with viewer(tmp_path) as client:
+    stage.make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
+    stage.make_run(tmp_path / "b", ["s1"])
+    with stage.viewer(tmp_path) as client:
         page = browser.new_page(viewport={"width": 1400, "height": 800})
         page.goto(str(client.base_url))
         tall = page.locator("[data-row]").first.bounding_box()
@@ -171,7 +152,7 @@ def test_the_default_name_of_a_run_stands_on_one_line(browser, tmp_path):
 def report(browser, tmp_path):
     """The page of a report on two models, one of them of a hostile name; it loads nothing."""
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
-    folder = make_run(tmp_path / "run", ["s1"], model=HOSTILE)
+    folder = stage.make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
     comparison = Comparison(made, Options(resamples=1000))
     chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
@@ -187,7 +168,7 @@ def report(browser, tmp_path):
     page.close()
 
 
-def test_the_report_begins_with_a_page_and_sorts_and_filters_its_tables(report):
+def test_the_report_is_a_page_that_sorts_filters_and_prints(report):
     first = report.locator(".first").bounding_box()
     assert first["y"] + first["height"] <= 800
     assert report.locator(".first figure svg").count() == 1
@@ -210,10 +191,7 @@ def test_the_report_begins_with_a_page_and_sorts_and_filters_its_tables(report):
     assert report.locator("#method .settings tbody tr:visible").count() == 0
     report.fill("#method .settings input", "seed")
     assert report.locator("#method .settings tbody tr:visible").all_inner_texts() == ["seed\t1"]
-
-
-def test_the_report_is_printed_on_few_pages_without_its_appendix(report):
-    """What is folded on the screen is on paper, the appendix unless it is open."""
+    # What is folded on the screen is on paper, the appendix unless it is open.
     pages = [len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True)))]
     assert not report.locator("#method").evaluate("each => each.open")
     report.evaluate("document.getElementById('appendix').open = true")

@@ -53,31 +53,22 @@ def rows(text):
     return text.count("<tr data-row>")
 
 
-def test_all_runs_are_listed_the_unreadable_one_with_its_reason(client):
+def test_runs_comparisons_and_samples_are_listed(client):
     text = client.get("/").text
     assert rows(text) == 4
     assert "not a run&#39;s manifest" in text
     assert 'href="/run/one/"' in text
     assert "3 of 6" in text
-
-
-def test_a_run_shows_counts_means_and_episodes(client):
     text = client.get("/run/one/").text
     assert "3 of 6 episodes done" in text
     assert rows(text) == 3
     assert "<td>1.000</td>" in text
-
-
-def test_the_comparison_of_a_run_begins_with_the_question_and_conclusions(client):
     text = client.get("/run/one/compare").text
     question = text.index("Does one get better on time-puzzles with base than under web?")
     assert question < text.index("base against web") < text.index("Conditions of")
     assert "Differences, paired by sample" in text
     both = client.get("/run/one/compare?runs=all").text
     assert "two web − one web" in both
-
-
-def test_its_figures_are_pictures_of_their_own(client):
     text = client.get("/run/one/compare?runs=all").text
     pictures = re.findall(r'<img src="(figure/[a-z-]+\?runs=all)"', text)
     assert pictures[0] == "figure/first?runs=all"
@@ -87,14 +78,8 @@ def test_its_figures_are_pictures_of_their_own(client):
         assert picture.headers["content-type"] == "image/svg+xml"
         assert picture.text.startswith("<svg")
     assert client.get("/run/one/figure/none").status_code == 404
-
-
-def test_the_list_of_samples_has_their_questions(client):
     text = client.get("/run/one/samples").text
     assert "same as that of the first day of the Falklands War." in text
-
-
-def test_of_one_condition_the_scores_are_shown(client):
     text = client.get("/run/hostile/compare").text
     assert "do on time-puzzles?" in text
     assert "Differences, paired by sample" not in text
@@ -126,13 +111,28 @@ def _settled(client, address):
     return text
 
 
-def test_filters_stand_in_the_address(client):
+def test_filters_episodes_and_pairs_stand_in_the_address(client):
     assert rows(client.get("/run/one/?verdict=wrong").text) == 1
     assert rows(client.get("/run/one/?condition=web").text) == 2
     assert rows(client.get("/run/one/?condition=web&sample=s2").text) == 1
     assert rows(client.get("/run/one/?status=failed").text) == 0
     filtered = client.get("/run/one/?verdict=right&sort=-steps").text
     assert "/run/one/episode/web/s1.1?verdict=right" in filtered
+    text = client.get("/run/two/episode/web/s1.1").text
+    for part in ("When?", "I look it up.", "web_search", "war", "the same", WRONG,
+                 "100 in", "40 cached", "10 out", "1982-04-03 is wrong",
+                 "Tokens by step"):  # fmt: skip
+        assert part in text
+    assert 'rel="next" href="/run/two/episode/web/s2.1"' in text
+    text = client.get("/run/one/sample/s1").text
+    assert "The year is 1982." in text
+    assert rows(text) == 4
+    assert 'value="two:web/s1.1"' in text
+    assert "hostile:" not in text
+    assert client.get("/side").status_code == 400
+    many = "&".join(f"e=one:web/s{n}.1" for n in range(7))
+    assert client.get(f"/side?{many}").status_code == 400
+    assert client.get("/side?e=none:web/s1.1").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -144,23 +144,6 @@ def test_an_odd_address_is_no_error(client, query):
     assert client.get(f"/run/one/?{query}").status_code == 200
 
 
-def test_an_episode_is_a_conversation_with_score_and_provenance(client):
-    text = client.get("/run/two/episode/web/s1.1").text
-    for part in ("When?", "I look it up.", "web_search", "war", "the same", WRONG,
-                 "100 in", "40 cached", "10 out", "1982-04-03 is wrong",
-                 "Tokens by step"):  # fmt: skip
-        assert part in text
-    assert 'rel="next" href="/run/two/episode/web/s2.1"' in text
-
-
-def test_a_sample_shows_its_attempts_in_all_runs_that_ask_the_same(client):
-    text = client.get("/run/one/sample/s1").text
-    assert "The year is 1982." in text
-    assert rows(text) == 4
-    assert 'value="two:web/s1.1"' in text
-    assert "hostile:" not in text
-
-
 @pytest.mark.parametrize(
     ("sample", "words"),
     [("s1", 'part at <a href="#step-2">'), ("s2", 'part at <a href="#step-1">')],
@@ -169,13 +152,6 @@ def test_side_by_side_says_where_episodes_part(client, sample, words):
     text = client.get(f"/side?e=one:web/{sample}.1&e=two:web/{sample}.1").text
     assert words in text
     assert text.count('id="step-') == 2
-
-
-def test_side_by_side_of_none_and_of_too_many_says_so(client):
-    assert client.get("/side").status_code == 400
-    many = "&".join(f"e=one:web/s{n}.1" for n in range(7))
-    assert client.get(f"/side?{many}").status_code == 400
-    assert client.get("/side?e=none:web/s1.1").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -193,7 +169,7 @@ def test_hostile_text_is_escaped_everywhere(client, address):
     assert "\u202e" not in text
 
 
-def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client):
+def test_only_own_files_own_hosts_and_reading_are_allowed(client):
     for address in ("/", "/run/one/", "/static/viewer.js", "/nothing", "/state/"):
         headers = client.get(address).headers
         assert headers["content-security-policy"] == (
@@ -202,18 +178,12 @@ def test_no_page_may_run_or_load_anything_but_the_viewers_own_files(client):
         )
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["cross-origin-resource-policy"] == "same-origin"
-
-
-def test_another_host_name_is_refused(client):
-    """A name of an attacker's that resolves to loopback: DNS rebinding."""
+    # A name of an attacker's that resolves to loopback: DNS rebinding.
     port = client.base_url.port
     for host in (f"evil.example:{port}", "127.0.0.1", f"127.0.0.1.evil.example:{port}",
                  f"127.0.0.1:{port}@evil.example", ""):  # fmt: skip
         assert client.get("/", headers={"host": host}).status_code == 421
     assert client.get("/", headers={"host": f"localhost:{port}"}).status_code == 200
-
-
-def test_other_sites_and_other_methods_are_refused(client):
     assert client.get("/", headers={"sec-fetch-site": "cross-site"}).status_code == 403
     assert client.post("/").status_code == 405
     assert client.head("/").status_code == 200
@@ -310,15 +280,6 @@ def becomes(is_true):
     return True
 
 
-def test_a_folder_that_is_only_to_be_read_is_shown_too(tmp_path, monkeypatch):
-    folder = make_run(tmp_path / "run", ["s1"])
-    write(folder, "s1")
-    monkeypatch.setattr("agent_env.runs.indexed_run.os.access", lambda path, mode: False)
-    with viewer(tmp_path / "run") as client:
-        assert rows(client.get("/run/run/").text) == 1
-    assert not (tmp_path / "run/index.db").exists()
-
-
 def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path, monkeypatch):
     monkeypatch.setattr(library, "PAUSE_S", 0.1)
     folder = make_run(tmp_path / "run", ["s1", "s2"])
@@ -334,9 +295,15 @@ def test_many_ask_at_once_while_the_table_is_thrown_away(tmp_path, monkeypatch):
         assert becomes(lambda: rows(client.get("/run/run/").text) == 2)
 
 
-def test_an_empty_folder_says_how_to_fill_it(tmp_path):
+def test_empty_folders_and_those_only_to_be_read_are_shown(tmp_path, monkeypatch):
     with viewer(tmp_path) as client:
         assert "agent-env run time-puzzles" in client.get("/").text
         make_run(tmp_path / "deep/first", ["s1"])
         assert 'href="/run/deep~first/"' in client.get("/").text
         assert client.get("/run/deep~first/").status_code == 200
+    folder = make_run(tmp_path / "run", ["s1"])
+    write(folder, "s1")
+    monkeypatch.setattr("agent_env.runs.indexed_run.os.access", lambda path, mode: False)
+    with viewer(tmp_path / "run") as client:
+        assert rows(client.get("/run/run/").text) == 1
+    assert not (tmp_path / "run/index.db").exists()

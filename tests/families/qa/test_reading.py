@@ -112,16 +112,13 @@ def test_another_file_is_named(tmp_path, name, text, reason):
         read(written(tmp_path, name, text))
 
 
-def test_a_problem_belongs_to_its_question_so_that_others_can_be_asked(tmp_path):
+def test_problems_belong_to_their_questions_and_dates_are_asked_for(tmp_path):
     file = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
     made = read_questions(file, QaOptions(scorer="number"))
     assert [sample.id for sample in made.samples] == ["leap", "wall"]
     assert made.defects == {}
     made = read_questions(file, QaOptions(scorer="dates"))
     assert made.defects["leap"] == ((1, "field 'answer': '366' is not a day; write YYYY-MM-DD"),)
-
-
-def test_dates_are_read_in_usual_forms_and_asked_for_where_two_are_possible(tmp_path):
     text = "question;answer\nWhen?;4 February 1953|05/02/1953\nAnd then?;{}\n"
     file = written(tmp_path, "q.csv", text.format("31/12/1953"))
     assert [q.gold for q in read(file, scorer="dates")] == [

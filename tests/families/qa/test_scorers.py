@@ -5,7 +5,8 @@ import pytest
 from agent_env.families.qa import scorers
 from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
 from agent_env.families.qa.sample import NAME, QaOptions, QaSample
-from agent_env.records.schema import Episode, Verdict
+from agent_env.records.schema import Verdict
+from tests.ended import ended
 
 
 def score(options, gold, reply, **more):
@@ -17,10 +18,7 @@ def score(options, gold, reply, **more):
 
 
 def episode(reply, judged=()):
-    return Episode(
-        sample="q", condition="base", repeat=1, model="m", status="finished", answer=reply,
-        judged=judged,
-    )  # fmt: skip
+    return ended(reply, "q", judged=judged)
 
 
 @pytest.mark.parametrize(
@@ -86,16 +84,7 @@ def test_what_cannot_be_parsed_scores_0_and_says_why(options, reply, rule):
     assert result.metrics["exact_match"] == 0.0
 
 
-def test_a_pattern_that_never_ends_is_the_scorers_failure_not_the_models(monkeypatch):
-    monkeypatch.setattr(scorers, "PATTERN_TIMEOUT_S", 0.02)
-    task = FAMILY.make_task("default", QaOptions(scorer="regex"), {})
-    question = QaSample(id="q", task=NAME, question="Which?", gold=("(a|aa)+$",))
-    result = task.score(question, episode(f"MY ANSWER: {'a' * 60}b"))
-    assert result.outcome == "scorer_failed"
-    assert "TimeoutError" in (result.rule or "")
-
-
-def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_one():
+def test_judged_answers_patterns_and_prompts(monkeypatch):
     question = QaSample(id="q", task=NAME, question="Which?", gold=("Oslo",))
     options = QaOptions(scorer="judge")
     assert score_answer(question, episode("Oslo"), options).outcome == "scorer_failed"
@@ -104,9 +93,6 @@ def test_a_judged_answer_counts_by_the_last_verdict_and_is_not_scored_without_on
     )
     result = score_answer(question, episode("Oslo", verdicts), options)
     assert result.metrics == {"judged_right": 1.0}
-
-
-def test_the_prompt_has_context_choices_and_form_but_not_the_answer():
     question = QaSample(
         id="q", task=NAME, question="Which?", gold=("B",), context="A text.",
         choices=("Rome", "Oslo"),
@@ -117,3 +103,9 @@ def test_the_prompt_has_context_choices_and_form_but_not_the_answer():
     assert task.wording(prompt_fields(question, options)) == (
         "A text.\n\nWhich?\nA) Rome\nB) Oslo\n\nGive the letter."
     )
+    monkeypatch.setattr(scorers, "PATTERN_TIMEOUT_S", 0.02)
+    task = FAMILY.make_task("default", QaOptions(scorer="regex"), {})
+    question = QaSample(id="q", task=NAME, question="Which?", gold=("(a|aa)+$",))
+    result = task.score(question, episode(f"MY ANSWER: {'a' * 60}b"))
+    assert result.outcome == "scorer_failed"
+    assert "TimeoutError" in (result.rule or "")

@@ -31,7 +31,7 @@ def test_a_name_counts_wherever_it_stands(text, ours, theirs):
     assert answer(own, text) == theirs
 
 
-def test_five_of_many_right_answers_are_enough():
+def test_names_values_and_what_holds_now():
     names = [f"Person {letter}" for letter in "ABCDEF"]
     golds = tuple(GoldRow(answer=n, start="2000-01", end=None, row=k) for k, n in enumerate(names))
     many = question(0, 1).model_copy(
@@ -43,21 +43,12 @@ def test_five_of_many_right_answers_are_enough():
         1,
     ]
     assert our_measure(many, ", ".join(names[:5]))["metrics"]["answer"] == 0
-
-
-def test_other_rows_do_not_harm_a_question_about_during():
     during = question(1).model_copy(update={"relation": "during", "question": "… between …?"})
     assert answer(during, "Carl Dahl, before Eva Fors") == 1
     assert answer(question(1), "Carl Dahl, before Eva Fors") == 0
-
-
-def test_no_answer_is_any_of_three_phrases():
     assert [answer(question(), text) for text in ("No one did.", "None", "Nobody", "")] == [
         1, 1, 0, 0,
     ]  # fmt: skip
-
-
-def test_a_value_has_other_forms():
     assert forms("Gun Maria Holm") == (
         "gun maria holm", "gun maria holm", "gun holm", "gun maria", "gun",
     )  # fmt: skip
@@ -65,9 +56,6 @@ def test_a_value_has_other_forms():
     assert forms("Ann Ray, Bo Rask")[2:] == ("ann ray", "bo rask")
     assert "illegal" in forms("Ilegal")
     assert "hirohito" in forms("Shōwa")
-
-
-def test_what_holds_now_needs_the_year_and_no_other_month():
     own = current().model_copy(update={"domain": "dyknow_leaders"})
     texts = ("Gun Holm, since January 2015", "Gun Holm, since 2015", "Gun Holm, since May 2015",
              "Gun Holm, since 2014", "Eva Fors, since 2015")  # fmt: skip

@@ -64,14 +64,11 @@ def test_a_second_reading_of_the_rows_finds_the_same_gold(tables, granularity):
         assert sample.b_end <= sample.now
 
 
-def test_every_relation_has_as_many_questions_of_each_cardinality():
+def test_one_seed_gives_the_same_questions_of_each_relation():
     found = samples(made(39 * 6, phrasings=1))
     counts = Counter((sample.relation, sample.cardinality) for sample in found)
     assert len(counts) == 39
     assert set(counts.values()) == {6}
-
-
-def test_phrasings_share_query_gold_and_rows_and_say_the_same_of_time():
     by_query = {}
     for sample in samples(made(234)):
         by_query.setdefault(sample.query, []).append(sample)
@@ -82,18 +79,12 @@ def test_phrasings_share_query_gold_and_rows_and_say_the_same_of_time():
         bounds = {read_bounds(sample.question) for sample in group}
         assert len(bounds) == 1
         assert bounds != {()}
-
-
-def test_the_same_seed_gives_the_same_bytes():
     kinds = ("relation", "current", "nth", "longest", "count", "duration", "hops")
     first, again = made(70, kinds=kinds, rows=60), made(70, kinds=kinds, rows=60)
     assert [s.model_dump_json() for s in first.samples] == [
         s.model_dump_json() for s in again.samples
     ]
     assert first.tables == again.tables
-
-
-def test_shared_days_are_counted():
     found = samples(made(30, tables="shipped", domains=("offices",), kinds=("duration",)))
     for sample in found:
         (one, two) = sample.golds
@@ -101,9 +92,6 @@ def test_shared_days_are_counted():
         days = (date.fromisoformat(end) - date.fromisoformat(start)).days
         assert sample.gold == (str(days),)
         assert sample.roles == ()
-
-
-def test_months_stop_at_the_end_of_a_month():
     assert add_months(date(2001, 3, 31), -1) == date(2001, 2, 28)
     assert add_months(date(2003, 12, 31), 2) == date(2004, 2, 29)
     with pytest.raises(OverflowError):
@@ -135,7 +123,7 @@ def test_quotes_sql_and_keywords_change_no_gold(tmp_path):
         assert golds == gold_of(sample, table)
 
 
-def test_defects_of_rows_are_named_together(tmp_path):
+def test_defects_of_rows_are_named_and_a_file_needs_its_day(tmp_path):
     file = write(
         tmp_path, "a,P,2001-01-01,2000-01-01", "a,Q,2002,2004-01-01", "a,R,2002-02-30,",
         "b,S,2001-01-01,2001-01-01",
@@ -150,9 +138,6 @@ def test_defects_of_rows_are_named_together(tmp_path):
         "tdbench doctor",
     ):
         assert part in str(caught.value)
-
-
-def test_a_file_needs_the_day_it_is_as_of(tmp_path):
     file = write(tmp_path, "a,P,2001-01-01,")
     with pytest.raises(ConfigError, match="now=YYYY-MM-DD"):
         made(3, tables=str(file), question=("order",), answer=("who's",))

@@ -46,7 +46,7 @@ def test_a_published_table_generates_once_it_is_repaired(tmp_path):
     }
 
 
-def test_what_to_ask_is_found_and_said(tmp_path):
+def test_questions_go_by_what_a_file_needs(tmp_path):
     text = "Land;Amt;Name;Von;Bis;Bild\n" + "".join(
         f"{land};König;{land}{name};{3 + n}.8.{1900 + 20 * n};{4 + n}.8.{1920 + 20 * n};{land}{n}\n"
         for land in "AB" for n, name in enumerate("abcd")
@@ -59,11 +59,14 @@ def test_what_to_ask_is_found_and_said(tmp_path):
         "leaders.csv: asked by land → name (2 groups with several answers): --option question=land "
         "--option answer=name; or land → bild (2 groups with several answers)",
     )
-
-
-def test_a_column_that_nothing_determines_is_asked_for(tmp_path):
     with pytest.raises(ConfigError, match="say what to ask: --option question=COLUMNS"):
         made(tmp_path, "a,b,start,end\nx,P,2000,2001\n", question=(), answer=())
+    options = {"tables": "shipped", "book": "closed", "cardinalities": ("unique",)}
+    found = samples(make(30, 5, TdbenchOptions.model_validate(options)))
+    assert {sample.book for sample in found} == {"closed"}
+    assert not any("listed" in sample.question for sample in found)
+    with pytest.raises(ConfigError, match="book=closed shows no rows, and kinds=nth asks about"):
+        make(3, 5, TdbenchOptions.model_validate({**options, "kinds": ("nth",)}))
 
 
 def test_no_answer_is_never_right_more_often_than_not(tmp_path):
@@ -99,15 +102,6 @@ def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path):
         assert (metrics["answer"], metrics["answer_time"]) == (1.0, 1.0)
 
 
-def test_a_closed_book_asks_nothing_about_listed_rows():
-    options = {"tables": "shipped", "book": "closed", "cardinalities": ("unique",)}
-    found = samples(make(30, 5, TdbenchOptions.model_validate(options)))
-    assert {sample.book for sample in found} == {"closed"}
-    assert not any("listed" in sample.question for sample in found)
-    with pytest.raises(ConfigError, match="book=closed shows no rows, and kinds=nth asks about"):
-        make(3, 5, TdbenchOptions.model_validate({**options, "kinds": ("nth",)}))
-
-
 TEMPLATES = """verbs = "office"
 noun = "leader"
 relation = ["Which {role} of {country} {cond}?", "Give every {role} who, in {country}, {cond}."]
@@ -115,7 +109,7 @@ current = ["As of {now}, who leads {country} as {role}?"]
 """
 
 
-def test_templates_of_the_users_own_are_read_back(tmp_path):
+def test_templates_of_the_users_own_are_read_back_and_say_no_more_of_time(tmp_path):
     file = tmp_path / "own.toml"
     file.write_text(TEMPLATES)
     found = made(
@@ -126,10 +120,6 @@ def test_templates_of_the_users_own_are_read_back(tmp_path):
     assert any(q.startswith("Which President of Aland ") and "office" in q for q in questions)
     assert any(q.startswith("Give every President who, in Aland, ") for q in questions)
     assert "As of 1 January 2024, who leads Bland as King?" in questions
-
-
-def test_a_template_that_says_more_of_time_keeps_no_question(tmp_path):
-    file = tmp_path / "own.toml"
     file.write_text('relation = ["Who began after 1900 as {role} of {country} and {cond}?"]')
     with pytest.raises(ConfigError, match="questions of own templates that do not read back"):
         made(tmp_path, repair=("standard",), templates=str(file))

@@ -85,7 +85,7 @@ def test_every_gold_is_what_brute_force_finds(
     assert {sample.cardinality for sample in samples} == cardinalities
 
 
-def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path):
+def test_each_hop_is_stored_and_those_without_an_answer_are_no_more(tmp_path):
     (tmp_path / "stays.csv").write_text(
         "patient,ward,start,end\n"
         + "".join(f"p{n},w{n % 4},20{n:02d}-01-01,20{n:02d}-02-01\n" for n in range(40))
@@ -99,9 +99,6 @@ def test_hops_without_an_answer_are_no_more_than_those_with_one(tmp_path):
     assert (sizes.count("unique"), sizes.count("none")) == (10, 10)
     what = "queries of the kind hops without an answer, beyond as many as have one"
     assert found.left_out[what] == 20
-
-
-def test_each_hop_is_stored_with_its_gold_and_its_time(tmp_path):
     found = made(write(tmp_path, "stays", "sites", "heads"), "patient,shift", "head")
     sample = next(
         s for s in found.samples
@@ -155,12 +152,9 @@ def test_where_no_join_leads_to_the_answer_that_is_said(tmp_path, names, questio
         made(write(tmp_path, *names), question, answer)
 
 
-def test_several_tables_are_for_hops_only(tmp_path):
+def test_several_tables_are_for_hops_and_several_rows_counted(tmp_path):
     with pytest.raises(ConfigError, match="several tables make questions of hops only"):
         made(write(tmp_path, "stays", "sites"), "patient", "building", kinds=["relation"])
-
-
-def test_values_that_lead_to_several_rows_are_counted(tmp_path):
     tables = write(tmp_path, "stays", "sites")
     with (tmp_path / "stays.csv").open("a") as file:
         file.write("p1,w3,2021-04-01,2021-04-08\n")

@@ -58,15 +58,12 @@ def test_unsure_is_heard(text):
     assert reading.names == ()
 
 
-def test_a_list_shows_what_is_not_known():
+def test_names_that_are_not_known_are_wrong_answers():
     reading = parse_known_names(
         "- Barack Obama (2009)\n  - Start: 2009\n- John Smith (2001 to 2003)\n- Since 2001", PEOPLE
     )
     assert reading.names == ("Barack Obama",)
     assert reading.others == ("John Smith",)
-
-
-def test_an_unknown_name_alone_is_a_wrong_answer_and_no_silence():
     reading = parse_known_names("John Smith, since May 2020", PEOPLE)
     assert (reading.names, reading.others) == ((), ("John Smith",))
     assert parse_known_names(" \n", PEOPLE).rule == "no text"

@@ -37,21 +37,15 @@ def mean(rows, name):
     return sum(known) / len(known)
 
 
-def test_an_oracle_scores_all(questions):
+def test_an_oracle_scores_all_a_row_less_nothing_and_constants_their_share(questions):
     rows = [measure(sample, told(sample, sample.golds))["metrics"] for sample in questions]
     for name in ("answer", "time", "answer_time", "f1"):
         assert mean(rows, name) == 1
-
-
-def test_a_row_less_scores_nothing_in_exact_mode(questions):
     several = [s for s in questions if s.cardinality == "multiple" and len(s.golds) == len(s.gold)]
     assert len(several) > 20
     assert metric(several, "answer", lambda s: told(s, s.golds[1:])) == 0
     assert metric(several, "answer", lambda s: told(s, s.golds[:-1])) == 0
     assert 0 < metric(several, "f1", lambda s: told(s, s.golds[1:])) < 1
-
-
-def test_constants_score_their_true_share(questions):
     none = sum(s.cardinality == "none" for s in questions) / len(questions)
     assert metric(questions, "answer", lambda s: "No answer") == pytest.approx(none)
     assert metric(questions, "answer", lambda s: "unsure") == 0

@@ -13,7 +13,6 @@ def answered(sample, text, row="m", prompt="default", is_closed=False):
 
 
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
-NOW = "Gun Holm, since January 2015"
 
 
 def figures(name, answers):
@@ -22,7 +21,7 @@ def figures(name, answers):
     return {each.quantity: each.estimate.value for each in measured(table, own)}
 
 
-def test_table_6_takes_the_rate_over_right_hops_only():
+def test_tables_and_figures_of_the_paper():
     texts = (
         f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}",
         "The Winter Games of 2002 were in Bland. ANSWER: Ivo Juul",
@@ -31,38 +30,23 @@ def test_table_6_takes_the_rate_over_right_hops_only():
     found = figures("table6", [answered(hops(), text) for text in texts])
     assert found["3-hop A"] == pytest.approx(100 / 3)
     assert (found["3-hop H1"], found["3-hop H2"]) == (50, 0)
-
-
-def test_tables_7_and_22_have_prompts_as_columns():
     both = [answered(question(1), RIGHT), answered(question(1), "Carl Dahl", prompt="time-cot")]
     found = figures("table22", both)
     assert (found["unique original"], found["unique Time-CoT"]) == (100, 0)
     assert figures("table7", [answered(hops(), RIGHT)]) == {"original": 100}
-
-
-def test_the_classes_of_table_19_have_shares_with_and_without_time():
     found = figures("classes", [answered(current(), "Eva Fors, since May 2007")])
     assert found["outdated"] == found["incorrect +T"] == 100
     assert found["outdated +T"] == found["incorrect"] == 0
-
-
-def test_figure_2_shows_half_relations_apart():
     half = question(1, relation="started-by", roles=("start",))
     full = question(1, relation="started-by", roles=("start", "end"))
     found = figures("figure2", [answered(half, RIGHT), answered(full, "Ada Berg")])
     assert found == {"started-by": 50, "started-by (start)": 100, "started-by (start+end)": 0}
-
-
-def test_each_figure_has_its_own_number_and_interval():
     answers = [answered(question(1, query=f"q-{n}"), RIGHT) for n in range(3)]
     answers += [answered(question(query=f"r-{n}"), "Ada Berg") for n in range(57)]
     found = {each.quantity: each.estimate for each in measured(TABLES["table5"], answers)}
     unique, none = found["unique A"], found["none A"]
     assert (unique.value, unique.samples, none.value, none.samples) == (100, 3, 0, 57)
     assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
-
-
-def test_table_26_counts_the_tokens_of_both_ways():
     sample = question(1, relevant=((0, 1, 2, 3),), sql={"sqlite": "SELECT 1"})
     assert figures("table26", [answered(sample, RIGHT)]) == {
         "offices from SQL": pytest.approx(56),

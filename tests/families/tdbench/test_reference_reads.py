@@ -10,13 +10,14 @@ from agent_env.extensions.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.records.schema import Condition, Episode, Message
+from agent_env.records.schema import Condition, Message
 from agent_env.tasks.family import by_digest
 from agent_env.temporal.allen import RELATIONS
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.sql import Sql
 from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.tools.toolbox import ToolSet
+from tests.ended import ended
 
 NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "hops")
@@ -33,10 +34,7 @@ def answered(seed, options, count, with_sql):
         tools = [Sql(tables[digest] for digest in sample.materials)] if with_sql else []
         messages = list(task.prompt(sample, condition))
         answer = asyncio.run(_talk(messages, ToolSet(tools)))
-        episode = Episode(
-            sample=sample.id, condition=condition.name, repeat=1, model="reference",
-            status="finished", answer=answer,
-        )  # fmt: skip
+        episode = ended(answer, sample.id, condition.name, model="reference")
         score = task.scorer(sample, episode)
         metrics = [score.metrics["answer"], score.metrics.get("answer_time", 1.0)]
         right.setdefault(sample.relation, []).append(min(metrics))
@@ -56,18 +54,12 @@ async def _talk(messages, tools):
     raise AssertionError("no answer")
 
 
-def test_open_book_questions_of_all_thirteen_relations_are_answered_rightly():
+def test_questions_of_all_relations_and_kinds_are_answered_rightly():
     found = answered(5, TdbenchOptions(rows=80), 39 * 3, with_sql=False)
     assert found == dict.fromkeys(RELATIONS, 1.0)
-
-
-def test_the_other_kinds_are_answered_rightly():
     found = answered(3, TdbenchOptions(tables="shipped", kinds=KINDS[1:]), 60, with_sql=False)
     assert found.keys() >= {"current", "nth", "count", "longest", "2-hop", "3-hop"}
     assert set(found.values()) == {1.0}
-
-
-def test_by_the_sql_tool_no_rows_need_to_be_shown():
     found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
     assert set(found.values()) == {1.0}
 
@@ -84,10 +76,7 @@ def test_questions_are_answered_rightly_from_the_web():
         messages = list(task.prompt(sample, condition))
         assert "Rows of the table" not in messages[0].content
         answer = asyncio.run(_talk(messages, tools))
-        episode = Episode(
-            sample=sample.id, condition="web", repeat=1, model="reference", status="finished",
-            answer=answer,
-        )  # fmt: skip
+        episode = ended(answer, sample.id, "web", model="reference")
         if task.scorer(sample, episode).metrics["answer"] < 1:
             wrong.append(sample.id)
     assert wrong == []

@@ -7,17 +7,9 @@ import pytest
 from agent_env.errors import DatasetError
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.extensions.papers.responses import ReadSamples, ResponseRow, response_runs
+from agent_env.families.tdbench import reproduction
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.paper_values import PUBLISHED, paper_domain
-from agent_env.families.tdbench.reproduction import (
-    EXPERIMENTS,
-    FILTERS,
-    PAPER,
-    ImportTally,
-    corrected_gold,
-    import_tallies,
-    read_part,
-)
 from agent_env.families.tdbench.sample import TdbenchOptions
 from tests.families.tdbench.leaders import TABLE, current, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write
@@ -41,11 +33,11 @@ def measured(name, setup, pairs):
     read = ReadSamples({sample.id: (sample,) for sample in samples})
     runs = response_runs(setup, rows, read, task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
-    (experiment,) = (each for each in EXPERIMENTS if each.name == name)
+    (experiment,) = (each for each in reproduction.EXPERIMENTS if each.name == name)
     return {(m.row, m.quantity): m for m in experiment.measure(evidence)}
 
 
-def test_table_5_has_a_t_and_at_of_models_and_shortcuts():
+def test_tables_figures_and_values_are_the_papers():
     answers = [(question(1), RIGHT), (question(1), "Carl Dahl"), (question(), "No answer")]
     found = measured("table5", "reasoning-open", answers)
     figures = {key: each.estimate.value for key, each in found.items()}
@@ -57,9 +49,6 @@ def test_table_5_has_a_t_and_at_of_models_and_shortcuts():
     assert figures["shortcut oracle", "unique AT"] == 100
     assert ("m", "multiple A") not in figures
     assert found["m", "unique A"].estimate.samples == 2
-
-
-def test_table_4_puts_a_table_under_the_papers_domain():
     law = current().model_copy(update={"domain": "same_sex_law"})
     answers = [(current(), "Gun Holm, since January 2015"), (law, "Gun Holm, since 2003")]
     found = measured("table4", "alignment", answers)
@@ -71,9 +60,6 @@ def test_table_4_puts_a_table_under_the_papers_domain():
     assert [paper_domain(name) for name in ("netflix_df", "carbon_tax", "culture", "athlete")] == [
         "Netflix", "Carbon tax", "Heritage", "Wikipedia",
     ]  # fmt: skip
-
-
-def test_figure_3_is_of_countries_and_figure_5_of_all():
     club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
     own = question(1).model_copy(update={"book": "closed"})
     answers = [(own, RIGHT), (club, "Ada Berg, from 1992-05-28 to 1999-05-18")]
@@ -81,20 +67,14 @@ def test_figure_3_is_of_countries_and_figure_5_of_all():
     every = measured("figure5", "reasoning-default", answers)
     assert [name for row, name in one if row == "m"] == ["1995-1999"]
     assert [name for row, name in every if row == "m"] == ["1990-1994", "1995-1999"]
-
-
-def test_the_papers_values_agree_with_each_other():
     hops, prompts = PUBLISHED.tables["table27"], PUBLISHED.tables["table7"]
     assert all(row[0] == hops[name][1] for name, row in prompts.items())
     assert all(row == hops[name][3:] for name, row in PUBLISHED.tables["table6"].items())
-    for experiment in EXPERIMENTS:
+    for experiment in reproduction.EXPERIMENTS:
         for values in experiment.published.values():
             assert len(values) == len(experiment.quantities)
         assert (experiment.measure is None) == bool(experiment.not_reproduced)
-    assert set(PAPER.models.values()) == set(prompts)
-
-
-def test_the_average_row_of_table_4_is_the_mean_of_the_others():
+    assert set(reproduction.PAPER.models.values()) == set(prompts)
     table = PUBLISHED.tables["table4"]
     models = [values for row, values in table.items() if row != "Average"]
     for place, average in enumerate(table["Average"]):
@@ -105,15 +85,15 @@ def test_the_average_row_of_table_4_is_the_mean_of_the_others():
 def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):
     write(tmp_path, "culture", HEAD, CULTURE)
     (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
-    samples = read_part(FILTERS["reasoning"], tmp_path).samples
+    samples = reproduction.read_part(reproduction.FILTERS["reasoning"], tmp_path).samples
     assert [sample.gold for sample in samples] == [("Inscribd",), ("Proclaimed",)]
-    (changed,) = corrected_gold(samples)["corrected"]
+    (changed,) = reproduction.corrected_gold(samples)["corrected"]
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
     assert [row.start for row in changed.golds] == ["2008-11"]
     name = tmp_path.name
-    assert import_tallies([tmp_path, tmp_path]) == [
-        ImportTally(name, 2, 1),
-        ImportTally(f"{name}: culture.json (basic)", 2, 1, "days, open ends NULL"),
+    assert reproduction.import_tallies([tmp_path, tmp_path]) == [
+        reproduction.ImportTally(name, 2, 1),
+        reproduction.ImportTally(f"{name}: culture.json (basic)", 2, 1, "days, open ends NULL"),
     ]
     with pytest.raises(DatasetError, match="holds no question of this set"):
-        read_part(FILTERS["multi-hop"], tmp_path)
+        reproduction.read_part(reproduction.FILTERS["multi-hop"], tmp_path)

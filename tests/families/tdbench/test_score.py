@@ -39,30 +39,24 @@ def test_answer_time_and_both(text, wanted):
     assert triple(question(1), text) == wanted
 
 
-def test_dates_belong_to_the_name_they_stand_with():
+def test_dates_outcomes_and_hops_are_scored():
     text = "- Carl Dahl: 1999-05-18 to 2006-05-15\n- Eva Fors: 2006-05-15 to 2015-01-14"
     swapped = "- Carl Dahl: 2006-05-15 to 2015-01-14\n- Eva Fors: 1999-05-18 to 2006-05-15"
     assert triple(question(1, 2), text) == (1, 1, 1)
     assert triple(question(1, 2), swapped) == (1, 0, 0)
-
-
-def test_several_dates_for_one_role_do_not_help():
     text = "Carl Dahl, since 1998-05-18, since 1999-05-18, until 2006-05-15."
     assert triple(question(1), text) == (1, 0.5, 0)
-
-
-def test_a_finer_date_counts_for_the_year_that_it_refines():
     text = "Carl Dahl served 1999-2006 (from 18 May 1999 to 15 May 2006)."
     assert triple(question(1), text) == (1, 1, 1)
-
-
-def test_one_missing_name_of_several_is_wrong_but_counts_in_f1():
+    start = question(1, relation="after", roles=("start",))
+    end = question(1, relation="before", roles=("end",))
+    assert triple(start, "Carl Dahl, since 18 May 1999") == (1, 1, 1)
+    assert triple(end, "Carl Dahl, since 18 May 1999") == (1, 0, 0)
+    assert triple(end, "Carl Dahl, until 15 May 2006") == (1, 1, 1)
+    assert triple(question(3), "Gun Holm, since 2015-01-14") == (1, 1, 1)
     found = metrics(question(0, 1), "Ada Berg, from 1992-05-28 to 1999-05-18.")
     assert (found["answer"], found["time"], found["answer_time"]) == (0, 0.5, 0)
     assert found["f1"] == pytest.approx(2 / 3)
-
-
-def test_no_answer_and_unsure_are_outcomes_of_their_own():
     nobody = question()
     assert metrics(nobody, "No answer. Carl Dahl left on 15 May 2006.") == {
         "answer": 1,
@@ -74,18 +68,22 @@ def test_no_answer_and_unsure_are_outcomes_of_their_own():
     assert (found["answer"], found["metrics"]["answer"]) == (("unsure",), 0)
     assert found["metrics"]["unsure"] == 1
     assert metrics(nobody, "Carl Dahl")["answer"] == 0
-
-
-def test_the_role_decides_which_date_is_checked():
-    start = question(1, relation="after", roles=("start",))
-    end = question(1, relation="before", roles=("end",))
-    assert triple(start, "Carl Dahl, since 18 May 1999") == (1, 1, 1)
-    assert triple(end, "Carl Dahl, since 18 May 1999") == (1, 0, 0)
-    assert triple(end, "Carl Dahl, until 15 May 2006") == (1, 1, 1)
-
-
-def test_the_end_of_what_still_lasts_is_not_asked_for():
-    assert triple(question(3), "Gun Holm, since 2015-01-14") == (1, 1, 1)
+    score = make_scorer({TABLE.digest: TABLE})
+    empty = score(question(1), episode("  "))
+    assert (empty.outcome, empty.metrics["answer"], empty.metrics["time"]) == ("unreadable", 0, 0)
+    failed = Episode(sample="td-1", condition="base", repeat=1, model="m", status="failed")
+    assert score(question(1), failed).metrics == {}
+    law = current().model_copy(update={"gold": ("Ilegal",), "others": ("Legal",), "golds": ()})
+    spelt = [measure(law, text)["metrics"]["answer"] for text in ("Illegal", "Ilegal", "Legal")]
+    assert spelt == [1, 1, 0]
+    right = "The 7th were the Winter Games of 2002, in Aland in February 2002. Answer: Carl Dahl"
+    found = metrics(hops(), right)
+    assert (found["hop_1"], found["hop_2"], found["hop_3"]) == (1, 1, 1)
+    assert (found["hallucination_1"], found["hallucination_2"]) == (0, 0)
+    found = metrics(hops(), "The Winter Games of 2002 were in Bland. Answer: Ivo Juul")
+    assert (found["hop_1"], found["hallucination_1"]) == (1, 1)
+    assert "hallucination_2" not in found
+    assert "hallucination_1" not in metrics(hops(), "Answer: Carl Dahl")
 
 
 @pytest.mark.parametrize(
@@ -104,28 +102,3 @@ def test_current_answers_are_correct_outdated_or_incorrect(text, without, with_t
     classes = {"correct", "outdated", "incorrect"}
     ones = {name for name in found if name.removesuffix("_time") in classes and found[name]}
     assert ones == {without, with_time}
-
-
-def test_a_hallucination_needs_a_right_hop_before_it():
-    right = "The 7th were the Winter Games of 2002, in Aland in February 2002. Answer: Carl Dahl"
-    found = metrics(hops(), right)
-    assert (found["hop_1"], found["hop_2"], found["hop_3"]) == (1, 1, 1)
-    assert (found["hallucination_1"], found["hallucination_2"]) == (0, 0)
-    found = metrics(hops(), "The Winter Games of 2002 were in Bland. Answer: Ivo Juul")
-    assert (found["hop_1"], found["hallucination_1"]) == (1, 1)
-    assert "hallucination_2" not in found
-    assert "hallucination_1" not in metrics(hops(), "Answer: Carl Dahl")
-
-
-def test_no_text_is_unreadable_and_a_failed_episode_is_no_wrong_answer():
-    score = make_scorer({TABLE.digest: TABLE})
-    empty = score(question(1), episode("  "))
-    assert (empty.outcome, empty.metrics["answer"], empty.metrics["time"]) == ("unreadable", 0, 0)
-    failed = Episode(sample="td-1", condition="base", repeat=1, model="m", status="failed")
-    assert score(question(1), failed).metrics == {}
-
-
-def test_illegal_is_the_answer_that_the_published_table_misspells():
-    law = current().model_copy(update={"gold": ("Ilegal",), "others": ("Legal",), "golds": ()})
-    metrics = [measure(law, text)["metrics"]["answer"] for text in ("Illegal", "Ilegal", "Legal")]
-    assert metrics == [1, 1, 0]

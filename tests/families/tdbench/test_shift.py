@@ -56,7 +56,7 @@ def by_rule(sample, tables):
     return {row[0] for row, fit in zip(rows, fits, strict=True) if fit}
 
 
-def test_the_statement_finds_what_the_rules_do_in_tables_with_exchanged_dates():
+def test_twins_of_exchanged_tables_and_their_presidents():
     kinds = set()
     for sample in MADE.samples:
         if sample.kind in SHIFTED and sample.gold:
@@ -66,10 +66,6 @@ def test_the_statement_finds_what_the_rules_do_in_tables_with_exchanged_dates():
                 moved = [exchanged(table, sample.relevant[0], Random(seed)), *rest]
                 assert {row.answer for row in golds_in(sample, moved)} == by_rule(sample, moved)
     assert kinds == SHIFTED
-
-
-def test_a_twin_has_as_many_answers_and_others_and_its_proof_their_dates():
-    kinds = set()
     for sample in MADE.samples:
         try:
             world = shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
@@ -86,9 +82,6 @@ def test_a_twin_has_as_many_answers_and_others_and_its_proof_their_dates():
         assert [hop.gold for hop in twin.hops[-1:]] == [twin.gold for _ in twin.hops[-1:]]
         assert twin.hops[:-1] == sample.hops[:-1]
     assert kinds == SHIFTED
-
-
-def test_the_second_president_is_another_when_the_terms_are_exchanged():
     statement = (
         "SELECT name, start, end FROM leader WHERE country = 'Aland' ORDER BY start LIMIT 1, 1"
     )
@@ -111,9 +104,6 @@ def test_the_second_president_is_another_when_the_terms_are_exchanged():
         "3: Aland | president | Eva Fors | May 15, 2006 | 14 January 2015",
         "4: Aland | president | Carl Dahl | January 14, 2015 | still",
     ]
-
-
-def test_a_web_of_another_table_is_not_rendered_anew():
     sample = next(each for each in MADE.samples if each.kind == "longest")
     with pytest.raises(CannotShift, match="the run's web has other pages of its table"):
         shifted_world(sample, tables_of(sample), Random(1), lambda url: "other")

@@ -4,7 +4,7 @@ import pytest
 
 from agent_env.families.temp_answers.authors_scorer import score
 from agent_env.families.temp_answers.sample import TimeQuestion
-from agent_env.records.schema import Episode
+from tests.ended import ended
 
 QUESTION = TimeQuestion(
     id="q", task="temp-answers", gold=("20",), split="table", question_type="person",
@@ -20,11 +20,7 @@ OBJECT = QUESTION.model_copy(
 
 
 def metrics(question, text):
-    episode = Episode(
-        sample="q", condition="base", repeat=1, model="m", status="finished", answer=text,
-        stop_reason="answered",
-    )  # fmt: skip
-    return score(question, episode).metrics
+    return score(question, ended(text, "q", stop_reason="answered")).metrics
 
 
 @pytest.mark.parametrize(

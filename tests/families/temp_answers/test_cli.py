@@ -41,7 +41,7 @@ def call(capsys, *arguments, command=("questions", "score-answers")):
     return int(left.value.code or 0), told.out, told.err
 
 
-def test_json_of_one_mode_has_the_figures_of_each_file(capsys, responses):
+def test_figures_of_one_mode_or_both_and_centroids(capsys, responses, tmp_path):
     code, out, _ = call(capsys, responses, "--mode", "v2", "--json")
     (found,) = json.loads(out)["files"]
     assert code == 0
@@ -50,13 +50,9 @@ def test_json_of_one_mode_has_the_figures_of_each_file(capsys, responses):
     assert found["smape"] == pytest.approx(100 / 33 / 4)
     assert found["mase"] == pytest.approx(1 / ((25 - 71 / 3 + 71 / 3 - 16 + 30 - 71 / 3) / 3) / 3)
     assert (found["errors"]["off_by_one"], found["errors"]["transitional"]) == (1, 1)
-
     code, out, _ = call(capsys, responses, "--mode", "paper", "--json")
     (found,) = json.loads(out)["files"]
     assert (found["exact_match"], found["n_mase"], found["unparsed"]) == (25.0, 4, 0)
-
-
-def test_both_modes_and_their_differences_are_shown(capsys, responses, tmp_path):
     differ = tmp_path / "differ.csv"
     code, out, _ = call(capsys, responses, "--disagreements", differ)
     assert code == 0
@@ -69,9 +65,6 @@ def test_both_modes_and_their_differences_are_shown(capsys, responses, tmp_path)
     assert [row["cause"] for row in csv.DictReader(differ.open())] == [
         "a calendar year taken for the answer", "cut at the thousands separator",
     ]  # fmt: skip
-
-
-def test_centroids_of_one_report_serve_another(capsys, responses, tmp_path):
     _, out, _ = call(capsys, responses, "--mode", "paper", "--json")
     report = tmp_path / "report.json"
     report.write_text(out)
@@ -84,13 +77,24 @@ def test_centroids_of_one_report_serve_another(capsys, responses, tmp_path):
     assert found["mase"] == pytest.approx(((2009 - 25) / 5 + 1094 / 1000 + 1 / 4 + 0) / 4)
 
 
-def test_rows_of_no_question_are_reported_and_left_out(capsys, responses, tmp_path):
+def test_rows_of_no_question_and_runs(capsys, responses, tmp_path):
     rows = [HEAD[:-1], *(row[:-1] for row in ROWS[:3]), [*ROWS[3][:-2], "Born\t1994"]]
     rows[-1][0] = "Another question?"
     questions = write(tmp_path / "ttqa.csv", rows)
     _, out, _ = call(capsys, responses, "--mode", "v2", "--questions", questions, "--json")
     (found,) = json.loads(out)["files"]
     assert (found["n"], found["unmatched"], found["unanswered"]) == (3, [4], 1)
+    run = tmp_path / "r"
+    conditions = ["--condition", "base", "--condition", "cal", "--option", "prefill=true"]
+    made = ["temp-answers", "--limit", "6", *conditions, "--out", run]
+    assert call(capsys, *made, command=("run",))[0] == 0
+    _, out, _ = call(capsys, run, "--json")
+    files = json.loads(out)["files"]
+    assert [(f["model"], f["dataset"], f["v2"]["n"]) for f in files] == [
+        ("reference base", "ttqa", 2), ("reference base", "tot", 4),
+        ("reference cal", "ttqa", 2), ("reference cal", "tot", 4),
+    ]  # fmt: skip
+    assert all(f["v2"]["exact_match"] == 100.0 for f in files)
 
 
 @pytest.mark.parametrize(
@@ -108,17 +112,3 @@ def test_mistakes_are_one_line(capsys, responses, arguments, said):
     assert code == 2
     assert said in err
     assert len(err.strip().splitlines()) == 1
-
-
-def test_a_run_is_scored_like_files(capsys, tmp_path):
-    run = tmp_path / "r"
-    conditions = ["--condition", "base", "--condition", "cal", "--option", "prefill=true"]
-    made = ["temp-answers", "--limit", "6", *conditions, "--out", run]
-    assert call(capsys, *made, command=("run",))[0] == 0
-    _, out, _ = call(capsys, run, "--json")
-    files = json.loads(out)["files"]
-    assert [(f["model"], f["dataset"], f["v2"]["n"]) for f in files] == [
-        ("reference base", "ttqa", 2), ("reference base", "tot", 4),
-        ("reference cal", "ttqa", 2), ("reference cal", "tot", 4),
-    ]  # fmt: skip
-    assert all(f["v2"]["exact_match"] == 100.0 for f in files)

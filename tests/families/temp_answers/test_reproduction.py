@@ -57,7 +57,7 @@ def values(evidence, name, mode):
     return {(m.row, m.quantity): m.estimate.value for m in found}
 
 
-def test_performance_stands_in_the_papers_rows(evidence):
+def test_tables_stand_in_the_papers_rows(evidence):
     paper, v2 = (values(evidence, "table11", mode) for mode in ("paper", "v2"))
     row = "head Phi-4-mini zero shot"
     assert row in TABLES["table11"]
@@ -69,9 +69,6 @@ def test_performance_stands_in_the_papers_rows(evidence):
     assert values(evidence, "table12", "paper")[own, "EM"] == pytest.approx(100 / 3)
     assert values(evidence, "table12", "v2")[own, "EM"] == pytest.approx(200 / 3)
     assert own in TABLES["table12"]
-
-
-def test_tables_of_errors_types_and_formats(evidence):
     errors = values(evidence, "table3", "v2")
     assert errors["TTQA |e| = 1", "share"] == pytest.approx(200 / 3)
     assert errors["TTQA |e| = 2", "share"] == 0.0
@@ -81,9 +78,6 @@ def test_tables_of_errors_types_and_formats(evidence):
     assert values(evidence, "table2", "v2") == {
         ("TTQA years", "questions"): 6.0, ("ToT years", "questions"): 3.0,
     }  # fmt: skip
-
-
-def test_tables_of_forms_and_of_defined_metrics(evidence):
     ((where, share),) = values(evidence, "table8", "paper").items()
     assert (where, share) == (("Phi-4-mini", "continue final message"), pytest.approx(100 / 3))
     ((where, share),) = values(evidence, "table9", "paper").items()

@@ -8,11 +8,7 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.families.temp_answers.commands import ScoreOptions, score_answers
 from agent_env.families.temp_answers.declared import declared_line, declared_object
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
-from agent_env.families.temp_answers.responses import (
-    NEEDED,
-    read_mapping,
-    read_responses,
-)
+from agent_env.families.temp_answers.responses import NEEDED, read_mapping, read_responses
 
 HEAD = "question,label,category,table_id,answer_format,answer_temporal_unit,split,table_context"
 ROW = 'How old?,17,person,3,<num_years>,years,head,"Born\tMay 3, 1950"'
@@ -24,29 +20,20 @@ def written(folder, text, name="ttqa_head_Some-7B_few-shot_x.csv"):
     return path
 
 
-def test_a_published_file_says_by_its_name_who_answered(tmp_path):
+def test_a_file_says_who_answered_and_what_lacks(tmp_path):
     found = read_responses(written(tmp_path, f"{HEAD},response\n{ROW},Final Answer: 17\n"))
     (row,) = found.rows
     assert (found.dataset, found.model, found.prompting) == ("ttqa", "Some-7B", "few-shot")
     assert (found.splits, found.prefilled) == (("head",), False)
     assert (row.label, row.cluster, row.response) == ("17", "3", "Final Answer: 17")
     assert not row.years_only
-
-
-def test_missing_columns_are_named_with_those_that_are_there(tmp_path):
     path = written(tmp_path, "question,label\nHow old?,17\n")
     with pytest.raises(DatasetError, match="no column answer_format, answer_temporal_unit, split"):
         read_responses(path)
     with pytest.raises(DatasetError, match="has no response"):
         read_responses(written(tmp_path, ""))
-
-
-def test_questions_that_come_twice_are_named(tmp_path):
     path = written(tmp_path, f"{HEAD},response\n{ROW},a\n{ROW},b\n")
     assert read_responses(path).duplicates == (2,)
-
-
-def test_what_a_data_frame_reads_as_missing_is_missing(tmp_path):
     path = written(tmp_path, f"{HEAD},response\n{ROW.replace('17', 'nan')},\n")
     (row,) = read_responses(path).rows
     assert (row.label, row.response) == (None, None)
@@ -83,22 +70,16 @@ def test_half_a_file_and_shifted_fields_are_named(tmp_path, rows, why):
         read_responses(written(tmp_path, f"{HEAD},response\n{rows}"))
 
 
-def test_a_field_that_one_record_lacks_is_named(tmp_path):
+def test_what_cannot_be_judged_is_named(tmp_path):
     records = [dict.fromkeys(NEEDED, "1"), dict.fromkeys(NEEDED, "1")]
     del records[1]["label"]
     path = written(tmp_path, "\n".join(map(json.dumps, records)), "mine.jsonl")
     with pytest.raises(DatasetError, match="record 2 has no field 'label'"):
         read_responses(path)
-
-
-def test_a_file_without_a_row_that_can_be_judged_is_named(tmp_path):
     lost = written(tmp_path, f"{HEAD},response\n{ROW.replace('17', 'x')},a\n")
     good = written(tmp_path, f"{HEAD},response\n{ROW},a\n", "ttqa_head_B_few-shot_x.csv")
     scored = score_answers(ScoreOptions((lost, good), intervals=False))
     assert [file.path for file in scored.unjudged] == [lost]
-
-
-def test_a_broken_line_is_named(tmp_path):
     with pytest.raises(DatasetError, match=r"mine\.jsonl:2: is not JSON"):
         read_responses(written(tmp_path, '{"question": "a", "label": 1}\n{', "mine.jsonl"), {
             "answer_format": {"value": "yyyy"}, "answer_temporal_unit": {"value": "years"},

@@ -9,9 +9,10 @@ from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step
 from agent_env.families.temp_answers.sample import time_question
-from agent_env.records.schema import Condition, Episode
+from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
+from tests.ended import ended
 
 BASE = Condition(name="base")
 
@@ -23,8 +24,7 @@ def made(count=240, seed=5, **options):
 
 
 def episode(question, answer):
-    return Episode(sample=question.id, condition="base", repeat=1, model="m", status="finished",
-                   answer=answer, stop_reason="answered")  # fmt: skip
+    return ended(answer, question.id, stop_reason="answered")
 
 
 def written(question):
@@ -40,12 +40,9 @@ def questions(found):
     return [time_question(sample) for sample in found.samples]
 
 
-def test_the_same_seed_gives_the_same_questions():
+def test_kinds_seeds_and_answers():
     assert made(60)[0] == made(60)[0]
     assert made(60)[0].samples != made(60, seed=6)[0].samples
-
-
-def test_all_kinds_are_asked_and_none_twice():
     found = questions(made()[0])
     assert len(found) == 240
     assert len({(q.question, q.materials) for q in found}) == 240
@@ -55,9 +52,6 @@ def test_all_kinds_are_asked_and_none_twice():
         "schedule", "timezone", "trick", "event_at_what_time", "relation_duration", "first_last",
         "before_after", "overlap", "date", "years",
     }  # fmt: skip
-
-
-def test_the_right_answer_scores_1_and_a_near_miss_less():
     for question in questions(made()[0]):
         right = score(question, episode(question, written(question))).metrics
         assert (right["exact_match"], right["format_kept"]) == (1.0, 1.0)
@@ -67,6 +61,12 @@ def test_the_right_answer_scores_1_and_a_near_miss_less():
             missed = score(question, episode(question, text)).metrics
             assert (missed["exact_match"], missed["off_by_one"], missed["within_1"]) == (0, 1, 1)
             assert 0 < missed["smape"] <= 100
+    question = next(q for q in questions(made(6)[0]) if q.kind == "number")
+    lost = score(question, episode(question, "I cannot determine it."))
+    assert (lost.outcome, lost.metrics["exact_match"]) == ("unreadable", 0.0)
+    assert lost.rule.startswith("refused")
+    failed = episode(question, "").model_copy(update={"status": "failed"})
+    assert score(question, failed).metrics == {}
 
 
 @pytest.mark.parametrize("turns", ["chat", "one"])
@@ -80,7 +80,7 @@ def test_a_second_solver_agrees_whatever_the_prompt(turns, shots):
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
 
 
-def test_an_easy_question_has_three_entries_at_most_and_a_second_solver_agrees():
+def test_easy_questions_prompts_and_begun_objects():
     found, task = made(60, level="easy", shots=2)
     sizes = {len(table.rows) for table in found.tables}
     assert sizes == {3, 4}  # facts of a graph; the person's name and the entries
@@ -88,18 +88,12 @@ def test_an_easy_question_has_three_entries_at_most_and_a_second_solver_agrees()
         step = next_step(Turn(task.prompt(question, BASE), (), True))
         metrics = score(question, episode(question, step[0])).metrics
         assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
-
-
-def test_prompts_do_not_hold_their_answer_in_what_is_asked():
     found, task = made(60, shots=2)
     for question in questions(found):
         (*_, last) = task.prompt(question, BASE)
         assert last.role == "user"
         assert "Final Answer: " not in last.content
         assert question.label not in last.content or question.split == "table"
-
-
-def test_examples_are_turns_or_stand_in_the_one_message():
     found, chat = made(9, shots=3)
     _, one = made(9, shots=3, turns="one")
     for question in questions(found):
@@ -108,27 +102,6 @@ def test_examples_are_turns_or_stand_in_the_one_message():
         assert roles[-1] == "user"
         assert roles.count("assistant") in (1, 2, 3)
         assert [message.role for message in one.prompt(question, BASE)] == ["user"]
-
-
-def test_an_object_is_begun_only_where_no_tool_may_be_called():
-    found, task = made(12, prefill=True)
-    for question in questions(found):
-        begun = task.prompt(question, BASE)[-1].role == "assistant"
-        assert begun == bool(question.keys)
-        assert task.prompt(question, parse_condition("python"))[-1].role == "user"
-
-
-def test_a_continued_object_counts_like_a_whole_one():
-    found, task = made(12, prefill=True)
-    for question in questions(found):
-        messages = task.prompt(question, BASE)
-        step = next_step(Turn(messages, (), True))
-        assert step[0].startswith(' "I') or not question.keys
-        metrics = score(question, episode(question, step[0])).metrics
-        assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)
-
-
-def test_the_form_asked_for():
     by_keys = {bool(q.keys): q for q in questions(made(6)[0])}
     line, whole = by_keys[False], by_keys[True]
     assert keeps_format(line, "So.\nFinal Answer: 5")
@@ -138,12 +111,14 @@ def test_the_form_asked_for():
     assert keeps_format(whole, f'```json\n{{"explanation": "so", {answer}}}\n```')
     assert not keeps_format(whole, f"{{'explanation': 'so', {answer}}}")
     assert not keeps_format(whole, '{"explanation": "so"}')
-
-
-def test_an_answer_that_cannot_be_read_says_why_and_a_failure_is_no_wrong_answer():
-    question = next(q for q in questions(made(6)[0]) if q.kind == "number")
-    lost = score(question, episode(question, "I cannot determine it."))
-    assert (lost.outcome, lost.metrics["exact_match"]) == ("unreadable", 0.0)
-    assert lost.rule.startswith("refused")
-    failed = episode(question, "").model_copy(update={"status": "failed"})
-    assert score(question, failed).metrics == {}
+    found, task = made(12, prefill=True)
+    for question in questions(found):
+        begun = task.prompt(question, BASE)[-1].role == "assistant"
+        assert begun == bool(question.keys)
+        assert task.prompt(question, parse_condition("python"))[-1].role == "user"
+    for question in questions(found):
+        messages = task.prompt(question, BASE)
+        step = next_step(Turn(messages, (), True))
+        assert step[0].startswith(' "I') or not question.keys
+        metrics = score(question, episode(question, step[0])).metrics
+        assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)

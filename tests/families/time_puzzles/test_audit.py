@@ -1,26 +1,13 @@
 """The audit finds what was planted, names its cause, and leaves good puzzles alone."""
 
 import json
-from typing import Any
 
 import pytest
 
 from agent_env.errors import DatasetError
+from agent_env.families.time_puzzles import facts
 from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
-from agent_env.families.time_puzzles.facts import (
-    DayOfMonthSpecific,
-    ExplicitYear,
-    KbEvent,
-    LunarMonth,
-    Month,
-    OnWeekday,
-    PersonAlive,
-    RecurringEvent,
-    Season,
-    UsPresident,
-    WeekdayInMonth,
-)
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles, write_published
 from tests import TESTS
 from tests.families.time_puzzles.sets import generate
@@ -28,14 +15,15 @@ from tests.families.time_puzzles.sets import generate
 from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand
 
 DATA = TESTS / "data" / "published"
-JUNE, THE_18TH = Month(month=6), DayOfMonthSpecific(day=18)
-MONDAY = WeekdayInMonth(direction="first", weekday="Monday", n=1)
-EINSTEIN = PersonAlive(person="Albert Einstein")
-CARTER = UsPresident(person="Jimmy Carter")
-ROME = KbEvent(event="the Summer Olympics held in Rome", aspect="start", level="year", value=1960)
-LEAP = by_hand("leap", ROME, LunarMonth(month=6), DayOfMonthSpecific(day=10))
+JUNE, THE_18TH = facts.Month(month=6), facts.DayOfMonthSpecific(day=18)
+MONDAY = facts.WeekdayInMonth(direction="first", weekday="Monday", n=1)
+EINSTEIN = facts.PersonAlive(person="Albert Einstein")
+CARTER = facts.UsPresident(person="Jimmy Carter")
+ROME = facts.KbEvent(
+    event="the Summer Olympics held in Rome", aspect="start", level="year", value=1960
+)
+LEAP = by_hand("leap", ROME, facts.LunarMonth(month=6), facts.DayOfMonthSpecific(day=10))
 """1960 had two months of the number 6, from 24 June and from 24 July."""
-Row = dict[str, Any]
 
 
 def in_meta(index, **values):
@@ -66,7 +54,7 @@ PLANTED = [
     ("an answer outside the years", GOOD[0], [gold("1815-06-18", "1799-06-18")],
      ("year_range",)),
     ("the first and last day of a term counted",
-     by_hand("term", VICTORIA, CARTER, Month(month=1)),
+     by_hand("term", VICTORIA, CARTER, facts.Month(month=1)),
      [gold("1977-01-20", "1978-01-20", "1979-01-20", "1980-01-20", "1981-01-20")],
      ("boundary_days", "explicit_gold", "convention_dependent")),
     ("a wrong number of solutions", GOOD[0], [setting(solution_count=2)], ("solution_count",)),
@@ -74,13 +62,13 @@ PLANTED = [
      ("other",)),
     ("a wrong event and a broken lunar library at once", GOOD[1],
      [in_meta(0, value=1850), gold("1850-06-20")], ("event_value", "lunar_calendar")),
-    ("no bound in time", by_hand("open", AUSTERLITZ, OnWeekday(weekday="Monday"), JUNE), [],
+    ("no bound in time", by_hand("open", AUSTERLITZ, facts.OnWeekday(weekday="Monday"), JUNE), [],
      ("open_universe",)),
     ("an event that says nothing new",
-     by_hand("needless", WATERLOO, ExplicitYear(year=1815), JUNE, THE_18TH), [],
+     by_hand("needless", WATERLOO, facts.ExplicitYear(year=1815), JUNE, THE_18TH), [],
      ("event_unnecessary", "any_unnecessary", "guessable")),
     ("a season beside its month",
-     by_hand("season", WATERLOO, Season(season="summer"), JUNE, THE_18TH), [],
+     by_hand("season", WATERLOO, facts.Season(season="summer"), JUNE, THE_18TH), [],
      ("any_unnecessary",)),
     ("an answer that depends on a leap month", LEAP, [], ("convention_dependent",)),
     ("a leap month not counted", LEAP, [gold("1960-07-10")],
@@ -141,10 +129,10 @@ def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path):
 OLYMPIC_RULE = "The year satisfies year % 4 == 0, year >= 1896, and is not 1916, 1940, or 1944."
 LEAP_MONDAYS = by_hand(
     "rule",
-    RecurringEvent(name="summer_olympics"),
-    Month(month=2),
-    DayOfMonthSpecific(day=29),
-    OnWeekday(weekday="Monday"),
+    facts.RecurringEvent(name="summer_olympics"),
+    facts.Month(month=2),
+    facts.DayOfMonthSpecific(day=29),
+    facts.OnWeekday(weekday="Monday"),
 )
 
 
@@ -165,7 +153,9 @@ def test_gold_and_closure_are_judged_by_the_same_rule(tmp_path):
 
 def test_more_answers_that_no_validated_calendar_tells_are_unknown(tmp_path):
     """From 1610 to 2057 the twelfth lunar month never reaches 20 February."""
-    late = by_hand("late", LunarMonth(month=12), Month(month=2), DayOfMonthSpecific(day=20))
+    late = by_hand(
+        "late", facts.LunarMonth(month=12), facts.Month(month=2), facts.DayOfMonthSpecific(day=20)
+    )
     row = as_row(late)
     report, (finding,) = audited(tmp_path, [row])
     assert finding.solutions == ()
@@ -195,7 +185,7 @@ def test_an_explicit_gold_is_judged_by_its_own_texts_whatever_else_is_known(
     assert fixed[0].worded("explicit").gold == ("1815-07-18",)
 
 
-def test_the_corrected_file_mends_errors_and_keeps_all_the_rest(tmp_path):
+def test_corrected_files_keep_all_the_rest(tmp_path):
     rows = planted_rows()
     for row in rows:
         row["remark"] = "keep me"
@@ -217,9 +207,6 @@ def test_the_corrected_file_mends_errors_and_keeps_all_the_rest(tmp_path):
         14: ["1815-07-18"],
     }
     assert audited(tmp_path, fixed)[0]["wrong_gold"] == 0
-
-
-def test_a_file_of_our_own_is_audited_and_corrected_too(tmp_path):
     wrong = GOOD[0].model_copy(update={"gold": ("1815-06-17",)})
     report = audit((wrong, GOOD[1]), TABLES)
     assert [finding.causes for finding in report.findings] == [("other",), ()]
@@ -228,7 +215,7 @@ def test_a_file_of_our_own_is_audited_and_corrected_too(tmp_path):
     assert [puzzle.gold for puzzle in read_puzzles(file)] == [("1815-06-18",), ("1848-07-20",)]
 
 
-def test_a_table_of_events_outranks_what_the_file_says(tmp_path):
+def test_tables_of_events_outrank_or_are_taken_as_given(tmp_path):
     events = tmp_path / "EVENTS.csv"
     events.write_text(
         "event,start,end,multi_year_spans\nthe Battle of Waterloo,1816,1816,\n", encoding="utf-8"
@@ -236,9 +223,6 @@ def test_a_table_of_events_outranks_what_the_file_says(tmp_path):
     _, (finding,) = audited(tmp_path, [as_row(GOOD[0])], events)
     assert finding.wrong_gold == ("event_value",)
     assert finding.solutions == ("1816-06-18",)
-
-
-def test_dates_that_a_table_does_not_know_are_taken_as_given(tmp_path):
     rows = [as_row(GOOD[0]), as_row(GOOD[3])]  # the table has Austerlitz to the month only
     rows[0]["constraints_meta"][0]["event"] = "a battle that nobody knows"
     _, (unknown, partial) = audited(tmp_path, rows, DATA / "EVENTS.csv")
@@ -251,7 +235,7 @@ def test_dates_that_a_table_does_not_know_are_taken_as_given(tmp_path):
     ("value", "causes"), [(1808, ()), (1813, ("event_value",)), (1809, ("event_value",))]
 )
 def test_an_event_with_a_first_day_began_once(value, causes, tmp_path):
-    event = KbEvent(event="x", aspect="start", level="year", value=value)
+    event = facts.KbEvent(event="x", aspect="start", level="year", value=value)
     row = as_row(by_hand("x", WATERLOO.model_copy(update={"value": value}), JUNE, THE_18TH))
     row["constraints_meta"][0] = event.model_dump() | {
         "event": "The Peninsular campaign of a friend"
@@ -260,7 +244,7 @@ def test_an_event_with_a_first_day_began_once(value, causes, tmp_path):
     assert finding.wrong_gold == causes
 
 
-def test_years_of_an_unknown_event_are_taken_from_the_file(tmp_path):
+def test_unknown_events_and_persons_are_judged_by_the_file(tmp_path):
     row = as_row(GOOD[2])
     row["constraints_meta"][0] |= {"event": "a party", "value": "1908;1948;2012"}
     _, (finding,) = audited(tmp_path, [row])
@@ -269,9 +253,6 @@ def test_years_of_an_unknown_event_are_taken_from_the_file(tmp_path):
     _, (finding,) = audited(tmp_path, [row])
     assert (finding.solutions, finding.causes) == (None, ())
     assert finding.notes == ("unknown_event", "not_judged")
-
-
-def test_an_unknown_person_is_judged_where_the_explicit_text_has_the_dates(tmp_path):
     file = DATA / "foreign.json"
     report = audit(read_puzzles(file), TABLES)
     life = report.findings[2]
@@ -285,22 +266,18 @@ def test_an_unknown_person_is_judged_where_the_explicit_text_has_the_dates(tmp_p
     assert finding.solutions is None
 
 
-def test_the_years_of_a_puzzle_are_its_own(tmp_path):
+def test_years_of_a_puzzle_are_its_own_or_not_judged(tmp_path):
     rows = [as_row(GOOD[3]), as_row(GOOD[3]) | {"identifier": "cut", "year_range": [1800, 1979]}]
     _, (whole, cut) = audited(tmp_path, rows)
     assert whole.causes == ()
     assert cut.wrong_gold == ("year_range",)
     assert cut.solutions == ("1977-03-02", "1978-03-02", "1979-03-02")
-
-
-def test_years_before_the_calendar_reform_are_not_judged(tmp_path):
     row = as_row(GOOD[0]) | {"year_range": [1000, 1900], "solutions": ["1066-06-18"]}
     _, (finding,) = audited(tmp_path, [row])
     assert (finding.causes, finding.notes) == ((), ("not_judged",))
-
-
-def test_days_of_a_term_that_lasts_are_nobodys_mistake(tmp_path):
-    row = as_row(by_hand("now", AUSTERLITZ, UsPresident(person="Donald Trump"), Month(month=3)))
+    row = as_row(
+        by_hand("now", AUSTERLITZ, facts.UsPresident(person="Donald Trump"), facts.Month(month=3))
+    )
     assert row["solutions"] == ["2017-03-02", "2018-03-02", "2019-03-02", "2020-03-02"]
     gold(*row["solutions"], "2025-03-02")(row)
     report, (finding,) = audited(tmp_path, [row])
@@ -308,7 +285,7 @@ def test_days_of_a_term_that_lasts_are_nobodys_mistake(tmp_path):
     assert (report["wrong_gold"], report["gold"]["debatable"]) == (0, 1)
 
 
-def test_a_foreign_explicit_text_with_other_dates_is_found(tmp_path):
+def test_spelled_out_facts_may_not_lose_days(tmp_path):
     rows = json.loads((DATA / "foreign.json").read_text(encoding="utf-8"))
     before = [finding.causes for finding in audited(tmp_path, rows)[1]]
     assert not any("wording" in causes for causes in before)
@@ -317,9 +294,6 @@ def test_a_foreign_explicit_text_with_other_dates_is_found(tmp_path):
     rows[2]["explicit_constraints"][1] = "It is November."
     after = [finding.causes for finding in audited(tmp_path, rows)[1]]
     assert all("wording" in causes for causes in after)
-
-
-def test_a_spelled_out_calendar_fact_may_not_lose_a_span(tmp_path):
     row = as_row(LEAP)
     row["constraints"] = ["a", "b", "c"]  # no wording of ours
     explicit = row["explicit_constraints"]

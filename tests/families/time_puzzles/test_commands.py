@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.extensions.facts.tables import tables
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 
 SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"
 """An event table in the small form."""
@@ -16,10 +16,9 @@ SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\
 @pytest.fixture(scope="module")
 def puzzles(tmp_path_factory):
     out = tmp_path_factory.mktemp("sets") / "puzzles.jsonl"
-    done = agent_env(
-        "questions", "generate", "time-puzzles", "--limit", "40", "--seed", "3", "--out", str(out),
-        "--option", "processes=1",
-    )  # fmt: skip
+    done = typed(
+        "questions generate time-puzzles --limit 40 --seed 3 --out {} --option processes=1", out
+    )
     assert done.returncode == 0, done.stderr
     assert "constant 0 (0.0%), majority 0 (0.0%), ignore-event 0 (0.0%)" in done.stderr
     return out
@@ -27,10 +26,7 @@ def puzzles(tmp_path_factory):
 
 def test_any_number_of_processes_gives_the_same_bytes(puzzles, tmp_path):
     out = tmp_path / "again.jsonl"
-    agent_env(
-        "questions", "generate", "time-puzzles", "--limit", "40", "--seed", "3", "--out", str(out),
-        "--option", "processes=3",
-    )  # fmt: skip
+    typed("questions generate time-puzzles --limit 40 --seed 3 --out {} --option processes=3", out)
     assert out.read_bytes() == puzzles.read_bytes()
 
 
@@ -40,16 +36,8 @@ def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
     head, *rows = csv.reader(shipped.splitlines())
     with table.open("w", newline="") as file:
         csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
-    made = agent_env(
-        "questions",
-        "generate",
-        "time-puzzles",
-        "--limit",
-        "4",
-        "--option",
-        f"facts_table={table}",
-        "--out",
-        str(own),
+    made = typed(
+        "questions generate time-puzzles --limit 4 --option facts_table={} --out {}", table, own
     )
     assert made.returncode == 0, made.stderr
     without = agent_env("questions", "audit", str(own))
@@ -105,19 +93,15 @@ def test_an_audit_that_can_judge_nothing_has_no_counts_and_exits_1(puzzles, tmp_
 
 def test_the_published_format_can_be_written_and_run(tmp_path):
     out = tmp_path / "published.json"
-    agent_env(
-        "questions", "generate", "time-puzzles", "--limit", "4", "--seed", "2", "--out", str(out),
-        "--format", "published",
-    )  # fmt: skip
+    typed("questions generate time-puzzles --limit 4 --seed 2 --out {} --format published", out)
     assert {"identifier", "constraints_meta", "solutions"} <= json.loads(out.read_text())[0].keys()
-    done = agent_env(
-        "run", "time-puzzles", "--dataset", str(out), "--condition", "explicit",
-        "--out", str(tmp_path / "run"), "--json",
-    )  # fmt: skip
+    done = typed(
+        "run time-puzzles --dataset {} --condition explicit --out {} --json", out, tmp_path / "run"
+    )
     assert json.loads(done.stdout)["conditions"]["explicit"]["exact_match"] == 1.0
 
 
-def test_sets_with_all_calendars_and_without_solutions(tmp_path):
+def test_sets_of_all_calendars_and_impossible_shapes(tmp_path):
     out = tmp_path / "mixed.jsonl"
     done = agent_env(
         "questions", "generate", "time-puzzles", "--limit", "12", "--option", "solutions=0-2",
@@ -128,9 +112,6 @@ def test_sets_with_all_calendars_and_without_solutions(tmp_path):
     assert [len(row["gold"]) for row in rows] == [0, 1, 2] * 4
     told = json.loads(agent_env("questions", "audit", str(out), "--json").stdout)
     assert not [row for row in told["per_puzzle"] if row["causes"]]
-
-
-def test_a_set_with_an_impossible_shape_is_refused_at_once(tmp_path):
     out = tmp_path / "some.jsonl"
     done = agent_env(
         "questions", "generate", "time-puzzles", "--limit", "3000", "--option", "facts=1-4",

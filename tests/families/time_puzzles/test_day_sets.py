@@ -6,19 +6,9 @@ from datetime import date
 import pytest
 
 from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
-from agent_env.families.time_puzzles.facts import (
-    DayOfYear,
-    KbEvent,
-    LunarMonth,
-    PersonAlive,
-    RecurringEvent,
-    UsPresident,
-    WeekdayInMonth,
-    WeekdayInYear,
-    WesternZodiac,
-)
 from agent_env.families.time_puzzles.family import PuzzleOptions, make_set, set_options
 from agent_env.families.time_puzzles.guarantees import Checker
 from agent_env.families.time_puzzles.solver import solve as solve_sets
@@ -55,76 +45,45 @@ def days_of(fact, year):
     return [d.isoformat() for d in SETS.days.dates(SETS.of(fact) & SETS.days.year(year))]
 
 
-def test_the_second_friday_and_the_last_monday_of_each_month():
-    second = WeekdayInMonth(direction="first", weekday="Friday", n=2)
-    last = WeekdayInMonth(direction="last", weekday="Monday", n=1)
+def test_weekdays_lives_and_open_ends():
+    second = ft.WeekdayInMonth(direction="first", weekday="Friday", n=2)
+    last = ft.WeekdayInMonth(direction="last", weekday="Monday", n=1)
     assert days_of(second, 2026)[:3] == ["2026-01-09", "2026-02-13", "2026-03-13"]
     assert days_of(last, 2026)[:3] == ["2026-01-26", "2026-02-23", "2026-03-30"]
-
-
-def test_a_fifth_weekday_is_missing_from_months_that_have_four():
-    fifth = WeekdayInMonth(direction="first", weekday="Sunday", n=5)
+    fifth = ft.WeekdayInMonth(direction="first", weekday="Sunday", n=5)
     assert days_of(fifth, 2026) == ["2026-03-29", "2026-05-31", "2026-08-30", "2026-11-29"]
-
-
-def test_weekdays_of_the_year_count_from_either_end():
-    first = WeekdayInYear(direction="first", weekday="Monday", n=1)
-    last = WeekdayInYear(direction="last", weekday="Thursday", n=53)
+    first = ft.WeekdayInYear(direction="first", weekday="Monday", n=1)
+    last = ft.WeekdayInYear(direction="last", weekday="Thursday", n=53)
     assert days_of(first, 2026) == ["2026-01-05"]
     assert days_of(last, 2026) == ["2026-01-01"]
-
-
-def test_day_366_exists_in_leap_years_alone():
-    assert days_of(DayOfYear(day=366), 2024) == ["2024-12-31"]
-    assert days_of(DayOfYear(day=366), 2026) == []
-
-
-def test_a_leap_month_counts_with_the_month_before_it():
-    second = days_of(LunarMonth(month=2), 2023)  # 2023 had a leap second month
+    assert days_of(ft.DayOfYear(day=366), 2024) == ["2024-12-31"]
+    assert days_of(ft.DayOfYear(day=366), 2026) == []
+    second = days_of(ft.LunarMonth(month=2), 2023)  # 2023 had a leap second month
     assert (second[0], second[-1], len(second)) == ("2023-02-20", "2023-04-19", 59)
-
-
-def test_birth_and_death_are_not_days_of_life():
-    alive = SETS.of(PersonAlive(person="Albert Einstein"))
+    alive = SETS.of(ft.PersonAlive(person="Albert Einstein"))
     days = list(SETS.days.dates(alive))
     assert (str(days[0]), str(days[-1])) == ("1879-03-15", "1955-04-17")
-
-
-def test_two_terms_leave_a_gap():
-    days = [d.isoformat() for d in SETS.days.dates(SETS.of(UsPresident(person="Donald Trump")))]
+    days = [d.isoformat() for d in SETS.days.dates(SETS.of(ft.UsPresident(person="Donald Trump")))]
     assert (days[0], days[-1]) == ("2017-01-21", "2021-01-19")
-
-
-def test_the_games_of_2020_took_place_in_2021():
-    olympics = RecurringEvent(name="summer_olympics")
+    olympics = ft.RecurringEvent(name="summer_olympics")
     assert (len(days_of(olympics, 2020)), len(days_of(olympics, 2021))) == (0, 365)
-
-
-def test_a_sign_may_span_the_turn_of_the_year():
-    days = days_of(WesternZodiac(sign="Capricorn"), 2001)
+    days = days_of(ft.WesternZodiac(sign="Capricorn"), 2001)
     assert (days[0], days[18], days[19], days[-1]) == (
         "2001-01-01", "2001-01-19", "2001-12-22", "2001-12-31",
     )  # fmt: skip
-
-
-def test_a_term_or_event_without_an_end_is_unknown_after_the_tables_date():
     camp = EventRow("the camp", "", "", "", PartialDate(2019, 5, 1), None, (2019, 2020), "",
                     now=date(2021, 3, 1))  # fmt: skip
     sets = DaySets(PUZZLE_DAYS, replace(TABLES, events=(camp,)))
-    trump = UsPresident(person="Donald Trump")
+    trump = ft.UsPresident(person="Donald Trump")
     assert sets.open_end(trump) == PUZZLE_DAYS.span(date(2025, 1, 20), date(2050, 12, 31))
     assert not sets.of(trump) & sets.open_end(trump)
-    assert sets.open_end(UsPresident(person="Jimmy Carter")) == 0
-    camping = KbEvent(event="the camp", aspect="multi_year", level="year")
+    assert sets.open_end(ft.UsPresident(person="Jimmy Carter")) == 0
+    camping = ft.KbEvent(event="the camp", aspect="multi_year", level="year")
     assert sets.open_end(camping) == PUZZLE_DAYS.span(date(2022, 1, 1), date(2050, 12, 31))
     assert ("open_end", sets.of(camping) | sets.open_end(camping)) in Readings(sets).others(camping)
-
-
-def test_no_puzzle_is_decided_by_an_open_end():
-    """2018-11-22 was the gold of such a puzzle, though 2026-10-22 may satisfy it as well."""
+    # 2018-11-22 was the gold of such a puzzle, though 2026-10-22 may satisfy it as well.
     checker = Checker(SETS, TABLES)
-    trump = UsPresident(person="Donald Trump")
-    thursday = WeekdayInMonth(direction="last", weekday="Thursday", n=2)
+    thursday = ft.WeekdayInMonth(direction="last", weekday="Thursday", n=2)
     years = PUZZLE_DAYS.year(2018) | PUZZLE_DAYS.year(2026)
     answer = SETS.of(trump) & SETS.of(thursday) & years
     assert checker.needs_open_end([trump, thursday], answer)

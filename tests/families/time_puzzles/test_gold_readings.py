@@ -10,16 +10,14 @@ from agent_env.extensions.papers.responses import ReadSamples
 from agent_env.extensions.reference.turns import Turn
 from agent_env.families.time_puzzles.audit import audit, corrected
 from agent_env.families.time_puzzles.audit_texts import read_event_dates
-from agent_env.families.time_puzzles.gold_readings import (
-    puzzles_by_reading,
-    scores_by_reading,
-)
+from agent_env.families.time_puzzles.gold_readings import puzzles_by_reading, scores_by_reading
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.task import make_task
-from agent_env.records.schema import Episode, Message
+from agent_env.records.schema import Message
 from agent_env.tasks.conditions import parse_condition
 from tests import TESTS
+from tests.ended import ended
 
 DATA = TESTS / "data" / "published"
 PUZZLES = read_puzzles(DATA / "forms.json")
@@ -36,7 +34,7 @@ def of(report, name):
     return finding.as_json()
 
 
-def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report):
+def test_texts_are_read_mended_and_scored_by_their_own_rule(report, tmp_path):
     """By its rule there are Games in 2020 and 2028 but none in 2021."""
     found = of(report, "rule")
     assert found["gold"] == "own_rule"
@@ -44,10 +42,7 @@ def test_a_rule_that_the_explicit_texts_state_is_the_files_own(report):
     golds = found["other_golds"]
     assert golds["implicit"]["strict"] == ["2021-05-16", "2024-05-19"]
     assert found["misworded"] == []
-
-
-def test_each_wording_is_mended_by_its_own_text(report, tmp_path):
-    """The file dates the event to 1886, in its explicit text too; it ended in 1887."""
+    # The file dates the event to 1886, in its explicit text too; it ended in 1887.
     found = of(report, "event")
     assert found["causes"] == {"event_value": "error"}
     file = tmp_path / "fixed.json"
@@ -59,16 +54,10 @@ def test_each_wording_is_mended_by_its_own_text(report, tmp_path):
     assert changed == ["event", "life"]
     again = audit(read_puzzles(file), shipped_tables(), EVENTS).as_json()
     assert (again["wrong_gold"], again["wrong_explicit_gold"]) == (0, 0)
-
-
-def test_what_cannot_be_read_is_said(report):
     coverage = report.texts["explicit"].as_json()
     unread = "It is roughly the month of the storming of the Bastille."
     assert coverage == {"texts": 31, "judged": 30, "unread": {unread: 1}, "unknown_names": {}}
-
-
-def test_a_puzzle_without_facts_is_judged_by_its_texts():
-    """As the authors' output files have them: texts and golds alone."""
+    # As the authors' output files have them: texts and golds alone.
     bare = [p.model_copy(update={"facts": (), "gold": p.gold[:1]}) for p in PUZZLES]
     findings = audit(bare, shipped_tables(), EVENTS).findings
     golds = {f.identifier: (f.solutions, f.wrong_gold, f.explicit_solutions) for f in findings}
@@ -76,22 +65,10 @@ def test_a_puzzle_without_facts_is_judged_by_its_texts():
     assert golds["event"][2] == ("1886-02-10",)
     assert golds["france"][1] == ("other",)
     assert findings[-1].notes == ("no_facts", "not_judged")
-
-
-def test_puzzles_without_solution_are_counted_apart(report):
     figures = report.as_json()
     assert figures["event_unnecessary"] == 1
     assert figures["event_unnecessary_without_solution"] == 1
     assert figures["gold"] == {"right": 5, "own_rule": 1, "debatable": 0, "error": 2}
-
-
-def by_reading(report, wording, **answers):
-    given = {name: [tuple(text.split())] for name, text in answers.items()}
-    rows = scores_by_reading(PUZZLES, report, given, wording)
-    return {row.reading: (row.exact_match, row.puzzles, row.changed) for row in rows}
-
-
-def test_answers_are_scored_under_each_reading(report):
     answers = {"rule": "2021-05-16 2024-05-19", "event": "1887-02-10", "cup": "1950-05-09"}
     scores = by_reading(report, "implicit", **answers)
     assert list(scores) == [
@@ -105,6 +82,12 @@ def test_answers_are_scored_under_each_reading(report):
     explicit = by_reading(report, "explicit", event="1886-02-10")
     assert explicit["corrected"] == (1.0, 1, 0)
     assert by_reading(report, "implicit") == {}
+
+
+def by_reading(report, wording, **answers):
+    given = {name: [tuple(text.split())] for name, text in answers.items()}
+    rows = scores_by_reading(PUZZLES, report, given, wording)
+    return {row.reading: (row.exact_match, row.puzzles, row.changed) for row in rows}
 
 
 @pytest.mark.parametrize("wording", ["implicit", "explicit"])
@@ -128,10 +111,8 @@ def test_the_puzzles_of_a_reading_score_as_the_ledger_does(report, wording):
 
 
 def answer_episode(sample, condition, dates):
-    return Episode(
-        sample=sample, condition=condition, repeat=1, model="m", status="finished",
-        answer=f"MY ANSWER: {dates.replace(' ', ', ')}", stop_reason="answered",
-    )  # fmt: skip
+    text = f"MY ANSWER: {dates.replace(' ', ', ')}"
+    return ended(text, sample, condition, stop_reason="answered")
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES[:-1], ids=[puzzle.id for puzzle in PUZZLES[:-1]])

@@ -21,12 +21,7 @@ from agent_env.families.time_puzzles.facts import (
     OnWeekday,
 )
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
-from agent_env.families.time_puzzles.hooks import (
-    PuzzleFaults,
-    cluster,
-    groups,
-    known_facts,
-)
+from agent_env.families.time_puzzles.hooks import PuzzleFaults, cluster, groups, known_facts
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.reference_lookups import context_fact, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -58,56 +53,35 @@ def rules(found):
     return {(m.misread.type if m.misread else "", m.rule) for m in found.missed}
 
 
-def test_a_decade_read_from_its_year_one_is_recognised():
+def test_readings_blame_and_groups():
     given = (*MAYS.gold[1:], "2000-05-01")
     found = FIND(MAYS, given)
     assert [ref.type for ref in found.wrong[0].violates] == ["decade"]
     assert rules(found) == {("decade", "the wrong dates violate it")}
-
-
-def test_no_constraint_is_most_likely_misread_where_every_wrong_date_violates_several():
     missed_constraints = rules(FIND(MAYS, ("2000-06-01", "2001-06-01")))
     assert missed_constraints == {("", "each wrong date violates several constraints")}
     assert rules(FIND(MAYS, ("2000-06-01", "2001-05-01"))) == {
         ("decade", "the wrong dates violate it")
     }
-
-
-def test_another_reading_that_only_loses_dates_is_named():
-    """1980s from 1981: with 1990 ruled out by another fact, 1980 alone is lost."""
+    # 1980s from 1981: with 1990 ruled out by another fact, 1980 alone is lost.
     found = FIND(
         puzzle("1980-02-29 1984-02-29 1988-02-29", Decade(decade=1980), Month(month=2),
                DayOfMonthSpecific(day=29)),
         ("1984-02-29", "1988-02-29"),
     )  # fmt: skip
     assert rules(found) == {("decade", "other reading: decade from 1")}
-
-
-def test_a_value_left_out_points_to_its_constraint():
     both = MultiWeekday(value=("Monday", "Tuesday"))
     found = FIND(puzzle("2001-01-01 2001-01-02", both, Month(month=1)), ("2001-01-01",))
     assert rules(found) == {("multi weekday", "its value excludes the date")}
-
-
-def test_a_date_outside_the_years_asked_about_violates_the_range():
     found = FIND(puzzle("2001-01-01", OnWeekday(weekday="Monday")), ("2060-01-05",))
     assert [ref.index for ref in found.wrong[0].violates] == [-1]
-
-
-def test_an_event_that_the_tables_lack_is_not_blamed():
     unknown = KbEvent(event="my own party", aspect="multi_year", level="year")
     found = FIND(puzzle("2001-01-01", unknown, Month(month=1)), ("2002-01-01",))
     assert found.wrong[0].violates == ()
-
-
-def test_gold_answers_have_no_faults_and_a_foreign_date_always_has_one():
     for made in generate(shipped_tables(), 40, 11):
         assert FIND(made, made.gold) == Faults()
         (wrong,) = FIND(made, (*made.gold, "1801-03-04")).wrong
         assert wrong.violates
-
-
-def test_puzzles_are_grouped_by_what_they_hold_and_cluster_by_event():
     made = generate(shipped_tables(), 1, 3)[0]
     assert groups(made)["solutions"] == (str(made.solution_count),)
     assert "kb_event" in groups(made)["fact type"]
@@ -128,7 +102,7 @@ def puzzle_of_known_facts(*facts, texts):
     )  # fmt: skip
 
 
-def test_each_proof_has_its_dates_in_a_sentence(puzzles):
+def test_facts_are_the_wording_that_sentences_answer(puzzles):
     """The proofs come from the pages of the sealed web, by another road."""
     for each in puzzles:
         sentences = known_facts(each, shipped_tables())
@@ -140,6 +114,27 @@ def test_each_proof_has_its_dates_in_a_sentence(puzzles):
                 [day[:4] for day in (proof.dates[0], proof.dates[-1])] if is_years else proof.dates
             )
             assert any(all(day in text for day in dates) for text in sentences), (proof, sentences)
+    task, each = make_task(), puzzles[3]
+    (base,) = task.prompt(each, parse_condition("base"))
+    (facts,) = task.prompt(each, parse_condition("facts"))
+    listed = "\n".join(f"- {text}" for text in known_facts(each, shipped_tables()))
+    assert facts.content.replace(f"\n\n{HEAD}\n{listed}", "") == base.content
+    assert re.search(r"\d{4}", listed)
+    task = make_task()
+    for each in puzzles:
+        text, calls = next_step(Turn(task.prompt(each, parse_condition("facts")), (), True))
+        assert (calls, text) == ([], f"MY ANSWER: {', '.join(each.gold)}")
+    text = "The year is the same as that of the first day of the fall of Nowhere."
+    lookup, fact = read_constraint(text), f"Where it says “{text}”: "
+    for year, clause in (("1900", ["years", [1900]]), ("unknown", None)):
+        state = context_fact(lookup, History(f"{HEAD}\n- {fact}The year is {year}."))
+        assert (state and state.clause) == clause
+    assert wording_of("facts+python") == "facts"
+    other = puzzles[0].model_copy(update={"explicit_gold": ("1900-01-01",)})
+    assert other.worded("facts").gold == puzzles[0].gold
+    assert other.worded("explicit").gold == ("1900-01-01",)
+    with pytest.raises(ConfigError, match="facts and explicit exclude each other"):
+        parse_condition("explicit+facts")
 
 
 @pytest.mark.parametrize(
@@ -160,36 +155,3 @@ def test_each_proof_has_its_dates_in_a_sentence(puzzles):
 )
 def test_a_sentence_says_what_the_table_has_or_what_the_explicit_wording_says(fact, text, sentence):
     assert known_facts(puzzle_of_known_facts(fact, texts=(text,)), shipped_tables()) == (sentence,)
-
-
-def test_the_prompt_has_the_implicit_puzzle_then_the_sentences(puzzles):
-    task, each = make_task(), puzzles[3]
-    (base,) = task.prompt(each, parse_condition("base"))
-    (facts,) = task.prompt(each, parse_condition("facts"))
-    listed = "\n".join(f"- {text}" for text in known_facts(each, shipped_tables()))
-    assert facts.content.replace(f"\n\n{HEAD}\n{listed}", "") == base.content
-    assert re.search(r"\d{4}", listed)
-
-
-def test_the_reference_answers_from_the_sentences_alone(puzzles):
-    task = make_task()
-    for each in puzzles:
-        text, calls = next_step(Turn(task.prompt(each, parse_condition("facts")), (), True))
-        assert (calls, text) == ([], f"MY ANSWER: {', '.join(each.gold)}")
-
-
-def test_what_the_explicit_wording_says_is_read_too():
-    text = "The year is the same as that of the first day of the fall of Nowhere."
-    lookup, fact = read_constraint(text), f"Where it says “{text}”: "
-    for year, clause in (("1900", ["years", [1900]]), ("unknown", None)):
-        state = context_fact(lookup, History(f"{HEAD}\n- {fact}The year is {year}."))
-        assert (state and state.clause) == clause
-
-
-def test_facts_is_a_wording_with_the_implicit_gold(puzzles):
-    assert wording_of("facts+python") == "facts"
-    other = puzzles[0].model_copy(update={"explicit_gold": ("1900-01-01",)})
-    assert other.worded("facts").gold == puzzles[0].gold
-    assert other.worded("explicit").gold == ("1900-01-01",)
-    with pytest.raises(ConfigError, match="facts and explicit exclude each other"):
-        parse_condition("explicit+facts")

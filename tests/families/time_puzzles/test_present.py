@@ -9,10 +9,11 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY
-from agent_env.records.schema import Condition, Episode
+from agent_env.records.schema import Condition
 from agent_env.runs.day_options import on_their_days
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.task import CannotShift
+from tests.ended import ended
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
 CONDITIONS = [on_day(Condition(name="base"), day, "") for day in HARD]
@@ -89,7 +90,7 @@ def days_of(year):
     return [date(year, 1, 1) + timedelta(n) for n in range(366 if year % 4 == 0 else 365)]
 
 
-def test_the_gold_of_each_day_is_what_the_sentences_say_when_read_day_by_day(made):
+def test_the_gold_and_answers_of_each_day(made):
     task, sample_set = made
     kept, _ = on_their_days(sample_set, CONDITIONS, task, lambda text: None)
     assert len(kept.samples) > 25
@@ -104,17 +105,11 @@ def test_the_gold_of_each_day_is_what_the_sentences_say_when_read_day_by_day(mad
             days = [day for year in range(first, today.year + 1) for day in days_of(year)]
             fits = [d for d in days if all(holds(text, d, today) for text in own.constraints)]
             assert tuple(map(str, fits)) == own.gold, (sample.id, today, own.constraints)
-
-
-def test_each_fact_is_necessary_and_kinds_of_spans_are_mixed(made):
     _, sample_set = made
     assert len({sample.digest for sample in sample_set.samples}) == len(sample_set.samples) >= 33
     units = [sample.facts[0].unit for sample in sample_set.samples]
     assert {"year", "month", "week", "weeks", "president"} == set(units)
     assert {sample.solution_count for sample in sample_set.samples} == {1, 2, 3, 4, 5, 6}
-
-
-def test_the_explicit_wording_names_the_span_of_the_day(made):
     task, sample_set = made
     sample = next(
         s for s in sample_set.samples if s.facts[0].unit == "month" and s.facts[0].back == 1
@@ -122,24 +117,14 @@ def test_the_explicit_wording_names_the_span_of_the_day(made):
     kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
     own = sample_under(next(s for s in kept.samples if s.id == sample.id), CONDITIONS[0])
     assert "2024-01-01 to 2024-01-31" in own.explicit_constraints[0]
-
-
-def test_an_answer_of_the_present_does_not_follow_the_clock(made):
-    task, sample_set = made
-    kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
     sample = kept.samples[0]
     said = {"MY ANSWER: " + ", ".join(sample.gold): (0.0, 1.0),
             "MY ANSWER: " + ", ".join(sample.on_day(HARD[0]).gold): (1.0, 0.0)}  # fmt: skip
     for text, expected in said.items():
-        episode = Episode(sample=sample.id, condition=CONDITIONS[0].name, repeat=1, model="m",
-                          answer=text, status="finished", stop_reason="answered")  # fmt: skip
+        episode = ended(text, sample.id, CONDITIONS[0].name, stop_reason="answered")
         metrics = task.score(sample, episode).metrics
         assert (metrics["follows_clock"], metrics["present"]) == expected
         assert "ever_right" not in metrics  # no history of its answers is known
-
-
-def test_a_day_at_the_edge_of_the_years_is_refused_and_other_puzzles_know_no_day(made):
-    task, sample_set = made
     with pytest.raises(CannotShift, match="too near an end"):
         task.on_day(sample_set.samples[0], date(1805, 1, 1))
     options = FAMILY.read_options([])
@@ -147,6 +132,16 @@ def test_a_day_at_the_edge_of_the_years_is_refused_and_other_puzzles_know_no_day
     assert task.on_day(plain, date(2000, 1, 1)) == {}
     with pytest.raises(ConfigError, match="present"):
         FAMILY.read_options(["present=sometimes"])
+    options = FAMILY.read_options(["present=true", "years=1600-2050"])
+    task = FAMILY.make_task("default", options, {})
+    samples = FAMILY.make_samples(12, 1, options).samples
+    about = next(each for each in samples if each.facts[0].unit == "president")
+    with pytest.raises(CannotShift, match="there was no such president on 1700-01-01"):
+        task.on_day(about, date(1700, 1, 1))
+    task, sample_set = made
+    shortcut = next(each for each in task.shortcuts if each.name == "ignore-event")
+    guess = shortcut.make(sample_set.samples)
+    assert guess(sample_set.samples[0], Random(1)) is None
 
 
 @pytest.mark.parametrize(
@@ -160,19 +155,3 @@ def test_options_that_do_not_go_with_it_are_refused(texts, message):
     options = FAMILY.read_options(["present=true", *texts])
     with pytest.raises(ConfigError, match=message):
         FAMILY.make_samples(1, 3, options)
-
-
-def test_a_day_before_there_was_a_president_is_left_out_of_puzzles_about_one():
-    options = FAMILY.read_options(["present=true", "years=1600-2050"])
-    task = FAMILY.make_task("default", options, {})
-    samples = FAMILY.make_samples(12, 1, options).samples
-    about = next(each for each in samples if each.facts[0].unit == "president")
-    with pytest.raises(CannotShift, match="there was no such president on 1700-01-01"):
-        task.on_day(about, date(1700, 1, 1))
-
-
-def test_what_has_no_event_is_answered_by_no_shortcut_that_ignores_the_event(made):
-    task, sample_set = made
-    shortcut = next(each for each in task.shortcuts if each.name == "ignore-event")
-    guess = shortcut.make(sample_set.samples)
-    assert guess(sample_set.samples[0], Random(1)) is None

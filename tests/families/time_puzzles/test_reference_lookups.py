@@ -37,30 +37,39 @@ def history(**pages):
     return History(searches={"the Battle of Waterloo": hits}, pages=pages)
 
 
-def test_the_believer_takes_the_first_page_and_asks_for_no_other():
+def test_policies_believe_check_or_give_up_and_never_guess():
     assert find_first(LOOKUP, History(), TOOLS).call == ("web_search", {"query": LOOKUP.phrase})
     found = find_first(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
     assert (found.clause, found.url, found.call) == (["years", [1816]], "a", None)
-
-
-def test_the_checker_takes_what_two_pages_say():
     found = find_twice(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
     assert (found.clause, found.url, found.call) == (["years", [1815]], "c", None)
     alone = find_twice(LOOKUP, history(a=page(1816)), TOOLS)
     assert alone.call is not None  # it goes on searching
-
-
-def step(habit, output, **pages):
-    messages = (Message(role="tool", content=output),)
-    return answer_by_habit(Turn(messages, (), True, habit=habit), history(**pages))
-
-
-def test_the_giver_up_gives_up_after_an_error_alone():
     assert step("giver-up", "No results for: x") is None
     assert step("giver-up", "Error: timeout") == (
         "A tool failed, so I give up.\nMY ANSWER: None", [],
     )  # fmt: skip
     assert step("checker", "Error: timeout") is None
+    prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
+    turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
+    said = next_step(turn)
+    assert said == ("I did not understand: The mood is good.\nI give no answer.", [])
+    assert parse_date_answer(said[0]).dates is None
+    assert fit(ARTICLE, WAR) == 1.0
+    assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0
+    assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
+    alive = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
+    life = Lookup("life", "Ada Byron", "span")
+    by_sentence = clause_from(f"{alive} began on 2 May 1801 and ended on 9 May 1850.", life)
+    by_rows = clause_from(f"{alive}.\nFirst day: 2 May 1801\nLast day: 9 May 1850", life)
+    assert by_sentence == by_rows == ["spans", [["1801-05-03", "1850-05-08"]]]
+    voyage = "Voyage\nhttps://x.example/b\n\nAda Byron sailed.\nFirst day: 1 May 1830"
+    assert clause_from(voyage, life) is None
+
+
+def step(habit, output, **pages):
+    messages = (Message(role="tool", content=output),)
+    return answer_by_habit(Turn(messages, (), True, habit=habit), history(**pages))
 
 
 @pytest.mark.parametrize(
@@ -96,20 +105,6 @@ def test_other_words_for_the_same_are_understood_alike(ours, reworded):
     assert read_constraint(reworded) == read_constraint(ours) is not None
 
 
-def test_no_answer_comes_from_a_part_of_the_constraints():
-    prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
-    turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
-    step = next_step(turn)
-    assert step == ("I did not understand: The mood is good.\nI give no answer.", [])
-    assert parse_date_answer(step[0]).dates is None
-
-
-def test_copies_and_namesakes_do_not_fit():
-    assert fit(ARTICLE, WAR) == 1.0
-    assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0
-    assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
-
-
 MERCHANT = "the guild had a fourth warden"
 HEAD = f"The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n\n{PASSAGE}\n"
 """The address and the passage behind which a page may hide its dates."""
@@ -134,13 +129,3 @@ def test_dates_known_to_the_year_are_read_from_sentences(sentence, first, last, 
         assert year is None or clause == ["years", [year]]
         assert clause_from(page, Lookup("event", MERCHANT, "day", edge)) in (None, ["days", [3]])
     assert clause_from(page, Lookup("event", MERCHANT, "year")) == ["years", all_years]
-
-
-def test_a_life_is_read_from_a_page_on_the_event_that_someone_was_alive():
-    page = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
-    life = Lookup("life", "Ada Byron", "span")
-    by_sentence = clause_from(f"{page} began on 2 May 1801 and ended on 9 May 1850.", life)
-    by_rows = clause_from(f"{page}.\nFirst day: 2 May 1801\nLast day: 9 May 1850", life)
-    assert by_sentence == by_rows == ["spans", [["1801-05-03", "1850-05-08"]]]
-    voyage = "Voyage\nhttps://x.example/b\n\nAda Byron sailed.\nFirst day: 1 May 1830"
-    assert clause_from(voyage, life) is None

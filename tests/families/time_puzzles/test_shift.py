@@ -37,63 +37,38 @@ def solved(constraints, years):
     return tuple(solve(list(prompt.clauses), prompt.first, prompt.last))
 
 
-def test_a_twin_is_asked_in_the_same_words_and_has_another_answer():
+def test_a_twin_has_its_own_gold_and_what_cannot_move_stays():
     for puzzle, twin in zip(PUZZLES, TWINS, strict=True):
         assert (twin.id, twin.constraints) == (puzzle.id, puzzle.constraints)
         assert twin.explicit_constraints != puzzle.explicit_constraints
         assert set(twin.gold) != set(puzzle.gold)
         assert 1 <= len(twin.gold) <= 6
         assert twin.solution_count == len(twin.gold)
-
-
-def test_its_answer_violates_nothing_by_the_plain_tables_but_its_own_facts():
     finder = PuzzleFaults(TABLES)
     for puzzle, twin in zip(PUZZLES, TWINS, strict=True):
         assert not finder(twin, twin.gold).wrong
         for wrong in finder(twin, puzzle.gold).wrong:
             assert {puzzle.facts[ref.index].type for ref in wrong.violates} == {"kb_event"}
-
-
-def test_its_gold_is_what_another_solver_makes_of_its_explicit_wording():
     assert [solved(twin.explicit_constraints, twin.years) for twin in TWINS] == [
         twin.gold for twin in TWINS
     ]
-
-
-def test_it_needs_every_constraint():
     for twin in sorted(TWINS, key=lambda twin: len(str(twin.explicit_constraints)))[:3]:
         for at in range(len(twin.explicit_constraints)):
             rest = twin.explicit_constraints[:at] + twin.explicit_constraints[at + 1 :]
             assert solved(rest, twin.years) != twin.gold
-
-
-def test_the_same_draw_gives_the_same_world():
     assert twin_of(PUZZLES[0]) == TWINS[0]
     assert twin_of(PUZZLES[0], seed=2) != TWINS[0]
-
-
-def test_an_event_whose_name_states_its_year_cannot_move():
     puzzle = PUZZLES[0]
     row = next(row for row in TABLES.events if row.event == puzzle.event)
     year = (row.start or PartialDate(row.years[0])).year if row.years or row.start else 0
     telling = with_event(TABLES, replace(row, summary=f"It was the talk of {year}."))
     with pytest.raises(CannotShift, match=f"its words state the year {year}"):
         shifted_world(puzzle, telling, Random(1), TEXTS.get)
-
-
-def test_a_web_of_other_tables_is_not_rendered_anew():
     with pytest.raises(CannotShift, match="the run's web has other pages of its event"):
         shifted_world(PUZZLES[0], TABLES, Random(1), lambda url: "something else")
-
-
-def test_an_event_that_the_tables_lack_cannot_move():
-    puzzle = PUZZLES[0]
     others = replace(TABLES, events=tuple(r for r in TABLES.events if r.event != puzzle.event))
     with pytest.raises(CannotShift, match="the tables of the run do not have its event"):
         shifted_world(puzzle, others, Random(1), TEXTS.get)
-
-
-def test_a_leap_day_moves_by_no_single_year():
     row = replace(TABLES.events[0], start=PartialDate(1896, 2, 29), end=None)
     assert moved_by_years(row, 1) is None
     assert moved_by_years(replace(row, start=PartialDate(1896, 2, 28)), 1).start.year == 1897

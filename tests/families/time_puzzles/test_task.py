@@ -7,20 +7,15 @@ from datetime import date, timedelta
 
 from agent_env.families.time_puzzles.facts import DayOfMonthSpecific, LunarMonth
 from agent_env.families.time_puzzles.task import WORKED, make_task, score
-from agent_env.records.schema import Episode
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import puzzle
+from tests.ended import ended
 
 from .by_hand import FRANZ_JOSEPH, by_hand
 
 
 def episode(answer, status="finished"):
-    return Episode.model_validate(
-        {
-            "sample": "tp-0-00001", "condition": "web", "repeat": 1, "model": "m",
-            "status": status, "answer": answer,
-        }
-    )  # fmt: skip
+    return ended(answer, "tp-0-00001", "web", status=status)
 
 
 def prompt(name, condition="base"):
@@ -28,20 +23,14 @@ def prompt(name, condition="base"):
     return message.content
 
 
-def test_the_papers_explicit_wording_leaves_other_calendars_to_the_model():
+def test_prompts_answers_and_special_days():
     lunar = by_hand("lunar", FRANZ_JOSEPH, LunarMonth(month=6), DayOfMonthSpecific(day=20))
     (message,) = make_task().prompt(lunar, parse_condition("explicit-paper"))
     assert (
         "- The year is 1848.\n- In the Chinese calendar, the date falls in lunar month 6 "
         "(a leap month of that number included).\n- The day of the month is 20."
     ) in message.content
-
-
-def test_the_gold_answer_never_stands_in_the_prompt():
     assert "1982-04-02" not in prompt("default") + prompt("default", "explicit")
-
-
-def test_the_gold_answer_scores_1_and_a_near_miss_less():
     sample = puzzle(gold=["1982-04-02", "1982-04-09"])
     assert score(sample, episode("MY ANSWER: 1982-04-02, 1982-04-09")).metrics == {
         "exact_match": 1.0, "strict_match": 1.0, "f1": 1.0, "jaccard": 1.0, "days_off": 0.0,
@@ -49,37 +38,22 @@ def test_the_gold_answer_scores_1_and_a_near_miss_less():
     assert score(sample, episode("MY ANSWER: 1982-04-02")).metrics == {
         "exact_match": 0.0, "strict_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
     }  # fmt: skip
-
-
-def test_a_right_answer_in_another_form_than_asked_for_is_no_strict_match():
     found = score(puzzle(gold=["1982-04-02"]), episode("**MY ANSWER:** April 2, 1982"))
     assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
-
-
-def test_a_reply_that_a_limit_ended_is_read_behind_my_answer_alone():
     cut = episode("\\boxed{1982-04-02}").model_copy(update={"stop_reason": "truncated"})
     assert score(puzzle(), cut).outcome == "unreadable"
     assert score(puzzle(), episode("\\boxed{1982-04-02}")).outcome == "read"
-
-
-def test_days_off_is_not_defined_where_one_side_alone_names_no_date():
     sample = puzzle(gold=["1982-04-02"])
     assert score(sample, episode("MY ANSWER: 1982-04-05")).metrics["days_off"] == 3.0
     assert "days_off" not in score(sample, episode("MY ANSWER: None")).metrics
     assert "days_off" not in score(sample, episode("It is in April.")).metrics
     assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["days_off"] == 0.0
-
-
-def test_unreadable_failed_and_unfinished_are_outcomes_of_their_own():
     unreadable = score(puzzle(), episode("It is in April."))
     assert (unreadable.outcome, unreadable.metrics["exact_match"]) == ("unreadable", 0.0)
     assert score(puzzle(), episode(None)).outcome == "unreadable"
     failed = score(puzzle(), episode(None, "failed"))
     assert (failed.outcome, failed.metrics) == ("failed", {})
     assert score(puzzle(), episode(None, "unfinished")).outcome == "unfinished"
-
-
-def test_each_wording_is_scored_against_its_own_gold():
     sample = puzzle().model_copy(update={"explicit_gold": ("1983-04-02",)})
     explicit = episode("MY ANSWER: 1983-04-02").model_copy(
         update={"condition": "explicit+python~auto"}
@@ -91,20 +65,14 @@ def test_each_wording_is_scored_against_its_own_gold():
     plain = puzzle()
     assert plain.worded("explicit") is plain
     assert "explicit_gold" not in plain.model_dump_json()
+    assert tuple(WORKED[0]["answer"]) == days(
+        lambda d: 1996 <= d.year <= 2003 and (d.month, d.day, d.weekday()) == (2, 29, 1)
+    )
+    assert tuple(WORKED[1]["answer"]) == days(
+        lambda d: (d.year, d.day, d.weekday()) == (2015, 13, 4) and d.month in (12, 1, 2, 3, 4, 5)
+    )
 
 
 def days(fits):
     all_days = (date(1800, 1, 1) + timedelta(days=n) for n in range(91_676))
     return tuple(day.isoformat() for day in all_days if fits(day))
-
-
-def test_the_leap_day():
-    assert tuple(WORKED[0]["answer"]) == days(
-        lambda d: 1996 <= d.year <= 2003 and (d.month, d.day, d.weekday()) == (2, 29, 1)
-    )
-
-
-def test_the_fridays_the_thirteenth():
-    assert tuple(WORKED[1]["answer"]) == days(
-        lambda d: (d.year, d.day, d.weekday()) == (2015, 13, 4) and d.month in (12, 1, 2, 3, 4, 5)
-    )

@@ -2,7 +2,6 @@
 
 import calendar
 import re
-from collections.abc import Callable
 from datetime import date, timedelta
 
 import pytest
@@ -43,7 +42,6 @@ TABLES = FactTables(
 )  # fmt: skip
 SETS = DaySets(DAYS, TABLES)
 MEANINGS = MeaningDays(SETS)
-Holds = Callable[[date], bool]
 
 
 def last_of_month(day):
@@ -161,14 +159,10 @@ PUBLISHED = [
 
 
 @pytest.mark.parametrize(("text", "holds"), PUBLISHED, ids=[text for text, _ in PUBLISHED])
-def test_a_published_form_means_the_days_that_satisfy_it(text, holds):
+def test_a_published_form_means_its_days_to_both_readers(text, holds):
     meaning = compile_text(text)
     assert MEANINGS.of(meaning) == DAYS.those(filter(holds, EVERY_DAY))
-
-
-@pytest.mark.parametrize(("text", "holds"), PUBLISHED, ids=[text for text, _ in PUBLISHED])
-def test_the_reference_computes_the_same_days(text, holds):
-    """Its program runs in a sandbox and shares no code with the day sets."""
+    # Its program runs in a sandbox and shares no code with the day sets.
     clause = read_constraint(text)
     if isinstance(clause, Lookup):
         return
@@ -193,7 +187,7 @@ def test_a_lunar_month_may_be_worded_in_several_ways(text):
     assert compile_text(text) == LunarMonth(month=5)
 
 
-def test_lunar_texts_mean_the_days_of_another_library():
+def test_lunar_texts_and_events_of_ones_own():
     days = DayRange(date(2020, 1, 1), date(2020, 12, 31))
     meanings = MeaningDays(DaySets(days, TABLES))
     every_day = [days.day(index) for index in range(len(days))]
@@ -205,6 +199,16 @@ def test_lunar_texts_mean_the_days_of_another_library():
     ):
         meaning = compile_text(text)
         assert meanings.of(meaning) == days.those(filter(holds, every_day))
+    fact = KbEvent(event="Nils Nemo sang", aspect="start", level="year", value=1999)
+    stated = StatedEvent(fact, SETS.of(fact))
+    first = compile_text("It is the same year as the first day that Nils Nemo sang.")
+    last = compile_text("It is the same year as the last day that Nils Nemo sang.")
+    assert MEANINGS.of(first, stated) == DAYS.year(1999)
+    assert MEANINGS.of(last, stated) is None
+    meaning = compile_text("The date is between March 14, 1879 and April 18, 1955.")
+    ((name, days),) = MEANINGS.others(meaning)
+    assert name == "boundary_days"
+    assert days == DAYS.those(filter(inside(*LIFE), EVERY_DAY))
 
 
 UNREAD = [
@@ -244,22 +248,6 @@ def test_a_name_or_a_precision_that_no_table_has_gives_no_days(text):
     assert MEANINGS.of(meaning) is None
 
 
-def test_an_event_may_be_the_puzzles_own():
-    fact = KbEvent(event="Nils Nemo sang", aspect="start", level="year", value=1999)
-    stated = StatedEvent(fact, SETS.of(fact))
-    first = compile_text("It is the same year as the first day that Nils Nemo sang.")
-    last = compile_text("It is the same year as the last day that Nils Nemo sang.")
-    assert MEANINGS.of(first, stated) == DAYS.year(1999)
-    assert MEANINGS.of(last, stated) is None
-
-
-def test_the_ends_of_a_span_may_be_read_in_two_ways():
-    meaning = compile_text("The date is between March 14, 1879 and April 18, 1955.")
-    ((name, days),) = MEANINGS.others(meaning)
-    assert name == "boundary_days"
-    assert days == DAYS.those(filter(inside(*LIFE), EVERY_DAY))
-
-
 OWN_FACTS = (
     ft.ExplicitYear(year=1982), ft.Decade(decade=1990), ft.YearRange(start=1990, end=1995),
     ft.LeapYear(), ft.ChineseZodiac(animal="Goat"), ft.PersonAlive(person="Albert Einstein"),
@@ -277,14 +265,11 @@ OWN_FACTS = (
 )  # fmt: skip
 
 
-def test_our_own_texts_mean_their_facts():
+def test_our_own_texts_mean_their_facts_and_none_is_slow():
     of_a_day = {"kb_event", "relative"}  # the latter are read in test_present
     assert {fact.type for fact in OWN_FACTS} == set(FACTS) - of_a_day
     wording = Wording(TABLES, SETS)
     for fact in OWN_FACTS:
         assert compile_text(wording.implicit(fact)) == fact
-
-
-def test_no_form_is_slow():
     forms = [re.compile(pattern, re.I) for pattern, _ in _FORMS]
     assert [f.pattern for f in forms if slow_attack("form", f, {"fullmatch"})] == []

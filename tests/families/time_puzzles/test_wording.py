@@ -5,15 +5,8 @@ from datetime import date
 import pytest
 
 from agent_env.extensions.facts.tables.tables import shipped_tables
+from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import (
-    DayOfMonthRange,
-    KbEvent,
-    LunarMonth,
-    MultiWeekday,
-    WeekdayInMonth,
-    YearRange,
-)
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.task import PROMPTS, render
@@ -28,41 +21,38 @@ WORDING = Wording(TABLES, SETS)
 EXPLICIT = Condition(name="explicit", wording="explicit")
 
 
-def test_the_explicit_wording_has_the_gold_answer_as_its_solution():
+def test_explicit_wordings_have_the_gold_and_list_spans():
     for puzzle in generate(TABLES, 12, seed=3):
         asked = read_prompt(render(PROMPTS["default"], puzzle, EXPLICIT))
         assert not asked.lookups
         assert not asked.unread
         assert tuple(solve(list(asked.clauses), asked.first, asked.last)) == puzzle.gold
+    spring = {date(2024, 2, day) for day in range(10, 30)} | {date(2026, 2, 17)}
+    text = WORDING.explicit(ft.LunarMonth(month=1), PUZZLE_DAYS.those(spring))
+    assert text == (
+        "The date falls in one of these spans (both ends included): "
+        "2024-02-10 to 2024-02-29; 2026-02-17 to 2026-02-17."
+    )
 
 
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
         (
-            KbEvent(event="the Falklands War", aspect="end", level="month", value=6),
+            ft.KbEvent(event="the Falklands War", aspect="end", level="month", value=6),
             "The month is June.",
         ),
-        (YearRange(start=1990, end=1995), "The year is between 1990 and 1995, both included."),
-        (DayOfMonthRange(operator=">", value=20), "The day of the month is greater than 20."),
+        (ft.YearRange(start=1990, end=1995), "The year is between 1990 and 1995, both included."),
+        (ft.DayOfMonthRange(operator=">", value=20), "The day of the month is greater than 20."),
         (
-            WeekdayInMonth(direction="last", weekday="Friday", n=2),
+            ft.WeekdayInMonth(direction="last", weekday="Friday", n=2),
             "The date is the 2nd-to-last Friday of its month.",
         ),
         (
-            MultiWeekday(value=("Monday", "Friday")),
+            ft.MultiWeekday(value=("Monday", "Friday")),
             "The date is one of these weekdays: Monday, Friday.",
         ),
     ],
 )
 def test_explicit_texts(fact, text):
     assert WORDING.explicit(fact, PUZZLE_DAYS.everything) == text
-
-
-def test_a_lunar_fact_lists_spans():
-    spring = {date(2024, 2, day) for day in range(10, 30)} | {date(2026, 2, 17)}
-    text = WORDING.explicit(LunarMonth(month=1), PUZZLE_DAYS.those(spring))
-    assert text == (
-        "The date falls in one of these spans (both ends included): "
-        "2024-02-10 to 2024-02-29; 2026-02-17 to 2026-02-17."
-    )

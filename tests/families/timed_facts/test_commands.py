@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_env.analysis.intervals import wilson
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +36,8 @@ def made(tmp_path_factory):
     return folder
 
 
-def test_execution_answers_everything_and_reading_years_does_not(made):
-    told = agent_env(
-        "compare",
-        str(made / "extract-run"),
-        str(made / "extract-simulate"),
-        "--by",
-        "cell",
-        "--json",
-    )
+def test_execution_answers_and_files_are_inspected_and_drawn_from(made):
+    told = typed("compare {} {} --by cell --json", made / "extract-run", made / "extract-simulate")
     tables = json.loads(told.stdout)
     rows = {row["cell"]: row for row in tables["by-cell"]["rows"]}
     ran = [rows[f"L2-{kind}"]["extract-run base"] for kind in ("single", "multi")]
@@ -54,31 +47,16 @@ def test_execution_answers_everything_and_reading_years_does_not(made):
     extraction = tables["extraction"]["rows"][0]
     assert extraction.pop("condition") == "extract-run base"
     assert {figure["value"] for figure in extraction.values()} == {1.0}
-
-
-def test_a_set_of_the_one_family_is_not_asked_as_the_other(made):
     refused = agent_env("run", "timeqa", "--dataset", str(made / "q.jsonl"))
     assert refused.returncode == 2
     assert refused.stderr.endswith("is a question of tempreason, not of timeqa; run that task\n")
-
-
-def test_a_file_is_inspected_and_drawn_from(made):
     told = json.loads(
         agent_env("questions", "tempreason", "inspect", str(made / "q.jsonl"), "--json").stdout
     )
     assert told["cells"] == {"L2-multi": 20, "L2-single": 20}
     assert told["agree"] == told["solved"] == told["cells"]
     out = made / "drawn.jsonl"
-    drawn = agent_env(
-        "questions",
-        "tempreason",
-        "draw",
-        str(made / "q.jsonl"),
-        "--per-cell",
-        "25",
-        "--out",
-        str(out),
-    )
+    drawn = typed("questions tempreason draw {} --per-cell 25 --out {}", made / "q.jsonl", out)
     assert "L2-multi: 20, as the file has no more (wanted 25)" in drawn.stderr
     assert len(out.read_text().splitlines()) == 40
 

@@ -34,38 +34,29 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(family):
     assert make(family, 60, seed=4) != make(family, 60)
 
 
-def test_a_wished_number_of_each_cell_is_drawn():
+def test_cells_months_and_relations_are_drawn_as_wished():
     options = {"per_cell": 7, "levels": ("L1", "L2", "L3"), **WITH_NONE}
     cells = Counter(asked.cell for asked in make(TEMPREASON, 1, **options))
     assert cells == {
         "L1-single": 7, "L2-single": 7, "L2-multi": 7, "L2-none": 7,
         "L3-single": 7, "L3-multi": 7, "L3-none": 7,
     }  # fmt: skip
-
-
-def test_months_on_and_beside_every_bound_are_asked_for():
     asked = make(TEMPREASON, 600, levels=("L2",), **WITH_NONE)
     assert set(Counter(a.boundary for a in asked)) == {
         "first", "last", "inside", "just-before", "just-after",
     }  # fmt: skip
     assert min(Counter(a.boundary for a in asked).values()) > 30
-
-
-def test_all_eight_relations_are_asked_for_and_can_be_chosen():
     assert len({asked.kind for asked in make(TEMPREASON, 200)}) == 8
     assert {a.kind for a in make(TEMPREASON, 30, kinds=("owner", "coach"))} == {"owner", "coach"}
     with pytest.raises(ConfigError, match="unknown relation 'king'"):
         make(TEMPREASON, 1, kinds=("king",))
 
 
-def test_a_closed_book_shows_no_fact_and_running_text_no_line():
+def test_closed_books_tables_and_webs(tmp_path):
     (asked, *_) = make(TEMPREASON, 4)
     assert asked.context("closed-book") == ""
     assert asked.context("reasonqa").count("\n") == len(asked.facts) - 1
     assert asked.context("open-book") != asked.context("reasonqa")
-
-
-def test_questions_can_be_drawn_from_a_table_of_the_users(tmp_path):
     table = tmp_path / "intervals.csv"
     rows = ["subject,relation,object,start,end"]
     rows += [f"P,plays_for,Club {n},{1990 + n}-03-05,{1991 + n}-06-07" for n in range(5)]
@@ -76,8 +67,5 @@ def test_questions_can_be_drawn_from_a_table_of_the_users(tmp_path):
     for each in asked:
         query = each.query()
         assert brute_force(each.own_facts, query) == set(each.gold)
-
-
-def test_the_open_web_needs_the_table_of_its_web():
     with pytest.raises(ConfigError, match="--option intervals=FILE"):
         make(TEMPREASON, 1, setting="open-web")

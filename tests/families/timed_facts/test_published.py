@@ -41,7 +41,7 @@ def questions_of(family, file):
     return [timed(sample) for sample in made.samples]
 
 
-def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path):
+def test_questions_facts_and_levels_are_read(tmp_path):
     (asked,) = read(tmp_path, ABRAHAMS)
     assert asked.id == "tempreason-000001-L2_Q7149150_P54_3"
     assert (asked.cell, asked.kind, asked.topic) == ("L2-multi", "team", "Paul Abrahams")
@@ -51,18 +51,11 @@ def test_a_question_is_read_with_its_facts_and_what_tempts(tmp_path):
     assert asked.context("reasonqa") == ABRAHAMS["fact_context"]
     assert asked.context("open-book") == "A page of text."
     assert solver_agrees(asked) is True
-
-
-def test_a_fact_line_that_cannot_be_read_is_listed_with_its_reason(tmp_path):
-    (asked,) = read(tmp_path, ABRAHAMS)
     assert len(asked.facts) == 2
     assert asked.unread == (
         "3: 'Nowhere' ends 2001-01, before its start 2009-01: "
         "Paul Abrahams plays for Nowhere from Jan, 2009 to Jan, 2001.",
     )
-
-
-def test_the_level_is_known_without_an_id(tmp_path):
     sums = "What is the time 5 year and 4 month after Nov, 1992?"
     neighbour = "Who was the owner of Westfield Montgomery before Westfield Group?"
     plain = {**ABRAHAMS, "id": ""}
@@ -98,7 +91,7 @@ def timebench(question, *answer, **more):
     return {"question": question, "answer": list(answer), "context": "", **more}
 
 
-def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path):
+def test_timebench_records_have_short_years_and_may_be_unanswerable(tmp_path):
     shift, month, value, leading = read(
         tmp_path,
         timebench("What is the time 4 year and 12 month before Aug, 1003", "Aug, 998"),
@@ -117,6 +110,13 @@ def test_timebench_records_have_no_id_and_years_of_three_digits(tmp_path):
         ("0890-01", "0893-01"), ("0893-03", "0895-01"),
     ]  # fmt: skip
     assert [solver_agrees(q) for q in (shift, month, value, leading)] == [True] * 4
+    none = {**TIMEBENCH, "answer": ["unanswerable"]}
+    easy = {**TIMEBENCH, "question_type": "in_explicit"}
+    records = read_text(tmp_path / "t.jsonl", "\n".join(map(json.dumps, (TIMEBENCH, none, easy))))
+    assert [question.cell for question in records] == ["hard-single", "hard-none", "easy-single"]
+    assert records[0].id == "timeqa-000001-wiki-Karvel-P6-0"
+    assert records[1].gold == ()
+    assert records[0].context("open-book") == "Bo Lind led Karvel from May 890 to 895 ."
 
 
 def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path):
@@ -176,21 +176,15 @@ ANNOTATED = {
 }  # fmt: skip
 
 
-def test_lines_are_read_and_an_empty_target_means_that_there_is_no_answer(tmp_path):
+def test_lines_arrays_and_paragraphs_are_read(tmp_path):
     lines = [json.dumps(LINE), json.dumps({**LINE, "targets": [""]})]
     first, second = read_text(tmp_path / "test.hard.json", "\n".join(lines))
     assert (first.gold, first.cell) == (("member", "MP"), "hard-multi")
     assert (second.gold, second.cell) == ((), "hard-none")
     assert first.id == "timeqa-000001-wiki-Knox-P39-2"
     assert first.context("open-book") == "Knox was a member."
-
-
-def test_paragraphs_stand_for_a_missing_context_and_words_for_a_missing_level(tmp_path):
     (asked,) = read_text(tmp_path / "test.json", json.dumps({**LINE, "context": None}))
     assert (asked.text, asked.level) == ("Knox was a member.", "easy")
-
-
-def test_the_annotated_array_is_read_question_by_question(tmp_path):
     first, second = read_text(tmp_path / "annotated.json", json.dumps([ANNOTATED]))
     assert (first.gold, first.cell) == (("GMM Grammy",), "easy-single")
     assert (second.gold, second.cell) == ((), "hard-none")
@@ -198,10 +192,19 @@ def test_the_annotated_array_is_read_question_by_question(tmp_path):
     assert first.id != second.id
 
 
-def test_a_question_that_is_no_pair_is_named(tmp_path):
+def test_what_breaks_off_or_is_no_pair_is_named(tmp_path):
     broken = {**ANNOTATED, "questions": ["why?"]}
     with pytest.raises(DatasetError, match=r"a\.json:2: a question is not a pair"):
         read_text(tmp_path / "a.json", json.dumps([ANNOTATED, broken]))
+    file = tmp_path / "human_train.easy.json.gzip"
+    file.write_bytes(gzip.compress(json.dumps(LINE).encode())[:-12])
+    with pytest.raises(DatasetError, match=r"gzip: breaks off: the gzip file is not whole"):
+        read_foreign("timeqa", file)
+    with pytest.raises(DatasetError, match=r"a\.json: is not JSON"):
+        read_text(tmp_path / "a.json", json.dumps([ANNOTATED])[:-9])
+    broken = {**ANNOTATED, "questions": [["Who owned GMMTV in 1999?", ["GMM"]]]}
+    with pytest.raises(DatasetError, match=r"a\.json:1: the answers to 'Who owned GMMTV "):
+        read_text(tmp_path / "a.json", json.dumps([broken]))
 
 
 TIMEBENCH = {
@@ -213,16 +216,6 @@ TIMEBENCH = {
 }
 
 
-def test_timebench_records_have_a_type_and_may_be_unanswerable(tmp_path):
-    none = {**TIMEBENCH, "answer": ["unanswerable"]}
-    easy = {**TIMEBENCH, "question_type": "in_explicit"}
-    records = read_text(tmp_path / "t.jsonl", "\n".join(map(json.dumps, (TIMEBENCH, none, easy))))
-    assert [question.cell for question in records] == ["hard-single", "hard-none", "easy-single"]
-    assert records[0].id == "timeqa-000001-wiki-Karvel-P6-0"
-    assert records[1].gold == ()
-    assert records[0].context("open-book") == "Bo Lind led Karvel from May 890 to 895 ."
-
-
 @pytest.mark.parametrize("name", ["human_train.easy.json.gzip", "human_train.hard.json.gz"])
 def test_a_gzip_file_is_read_as_what_it_packs(tmp_path, name):
     file = tmp_path / name
@@ -230,21 +223,3 @@ def test_a_gzip_file_is_read_as_what_it_packs(tmp_path, name):
     (question,) = questions_of("timeqa", file)
     assert question.cell == f"{name.split('.')[1]}-multi"
     assert question.gold == ("member", "MP")
-
-
-def test_half_a_gzip_file_is_named(tmp_path):
-    file = tmp_path / "human_train.easy.json.gzip"
-    file.write_bytes(gzip.compress(json.dumps(LINE).encode())[:-12])
-    with pytest.raises(DatasetError, match=r"gzip: breaks off: the gzip file is not whole"):
-        read_foreign("timeqa", file)
-
-
-def test_half_an_array_is_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"a\.json: is not JSON"):
-        read_text(tmp_path / "a.json", json.dumps([ANNOTATED])[:-9])
-
-
-def test_answers_that_are_no_objects_are_named(tmp_path):
-    broken = {**ANNOTATED, "questions": [["Who owned GMMTV in 1999?", ["GMM"]]]}
-    with pytest.raises(DatasetError, match=r"a\.json:1: the answers to 'Who owned GMMTV "):
-        read_text(tmp_path / "a.json", json.dumps([broken]))

@@ -2,7 +2,7 @@
 
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import TravelerSample, traveler_sample
-from agent_env.records.schema import Episode
+from tests.ended import ended
 
 
 def whole(seed=1):
@@ -18,12 +18,7 @@ def small(count, seed=1, **options):
 
 
 def episode(answer, status="finished"):
-    return Episode.model_validate(
-        {
-            "sample": "tr", "condition": "base", "repeat": 1, "model": "m",
-            "status": status, "answer": answer,
-        }
-    )  # fmt: skip
+    return ended(answer, "tr", status=status)
 
 
 def vague(template="did", chances=None):

@@ -38,10 +38,38 @@ def curve(*values):
     return {"read book": {"just": dict(zip(map(str, MINUTES), values, strict=False))}}
 
 
-def test_half_of_the_people_agree_at_the_fitted_middle():
+def test_points_votes_and_folders_are_read(tmp_path):
     """log10 t = m + d: for `just` and wine 2.21 + 0.03."""
     assert FITTED.p("store wine bottle", "just", 10**2.24) == pytest.approx(0.5)
     assert FITTED.p("eat risotto", "long time ago", 10 ** (3.97 - 0.38)) == pytest.approx(0.5)
+
+    def at(minutes, method):
+        return measured(tmp_path, curve(*FALLING), method=method).p("read book", "just", minutes)
+
+    assert at(35, "linear") == pytest.approx(0.875)
+    assert at(600**0.5, "log-linear") == pytest.approx(0.875)
+    # by scipy.interpolate.PchipInterpolator over log10 minutes
+    wanted = {20: 0.9138460143634044, 120: 0.6725385418616061, 1000: 0.2260145042704541,
+              5000: 0.06906862804824038}  # fmt: skip
+    for minutes, value in wanted.items():
+        assert at(minutes, "pchip") == pytest.approx(value, abs=1e-12)
+    x, y = [log_minutes(t) for t in MINUTES], [0.1, 0.4, 0.3, 0.3, 0.9]
+    slopes = pchip_slopes(x, y)
+    assert slopes[1:3] == [0.0, 0.0]
+    value = interpolate("pchip", MINUTES, y, slopes, 0, 20)
+    assert value == pytest.approx(0.2695785905036836, abs=1e-12)
+    assert interpolate("pchip", MINUTES, y, slopes, 2, 1000) == 0.3
+
+    def far(beyond):
+        found = measured(tmp_path, curve(*FALLING), beyond=beyond)
+        return found.p("read book", "just", 100_000)
+
+    assert far("clamp") == 0.05
+    assert far("parametric") == FITTED.p("read book", "just", 100_000)
+    with pytest.raises(ConfigError, match="is measured up to 10080 minutes, not 100000"):
+        far("error")
+    at_last = measured(tmp_path, curve(*FALLING), beyond="error")
+    assert at_last.p("read book", "just", 10080) == 0.05
 
 
 @given(st.floats(1, 400_000), st.floats(1, 400_000), st.sampled_from(HOME.events))
@@ -53,28 +81,6 @@ def test_just_and_recently_fade_while_the_others_grow(a, b, event):
         assert 0 <= early <= 1
         fades = adverbial in ("just", "recently")
         assert early >= late if fades else early <= late
-
-
-def test_between_points_each_method_has_its_own_value(tmp_path):
-    def at(minutes, method):
-        return measured(tmp_path, curve(*FALLING), method=method).p("read book", "just", minutes)
-
-    assert at(35, "linear") == pytest.approx(0.875)
-    assert at(600**0.5, "log-linear") == pytest.approx(0.875)
-    # by scipy.interpolate.PchipInterpolator over log10 minutes
-    wanted = {20: 0.9138460143634044, 120: 0.6725385418616061, 1000: 0.2260145042704541,
-              5000: 0.06906862804824038}  # fmt: skip
-    for minutes, value in wanted.items():
-        assert at(minutes, "pchip") == pytest.approx(value, abs=1e-12)
-
-
-def test_pchip_is_flat_where_the_points_turn():
-    x, y = [log_minutes(t) for t in MINUTES], [0.1, 0.4, 0.3, 0.3, 0.9]
-    slopes = pchip_slopes(x, y)
-    assert slopes[1:3] == [0.0, 0.0]
-    value = interpolate("pchip", MINUTES, y, slopes, 0, 20)
-    assert value == pytest.approx(0.2695785905036836, abs=1e-12)
-    assert interpolate("pchip", MINUTES, y, slopes, 2, 1000) == 0.3
 
 
 @given(
@@ -91,27 +97,21 @@ def test_no_method_leaves_the_range_of_its_two_points(values, minutes, method):
     assert low - 1e-9 <= found <= high + 1e-9
 
 
-def test_votes_become_their_median_or_mean(tmp_path):
+def test_votes_minutes_and_folders_are_read(tmp_path):
     points = curve([0, 0, 0.9], 0.5)
     assert measured(tmp_path, points).p("read book", "just", 10) == 0
     mean = measured(tmp_path, points, aggregate="mean")
     assert mean.p("read book", "just", 10) == pytest.approx(0.3)
-
-
-def test_past_the_last_point_the_stated_rule_holds(tmp_path):
-    def far(beyond):
-        found = measured(tmp_path, curve(*FALLING), beyond=beyond)
-        return found.p("read book", "just", 100_000)
-
-    assert far("clamp") == 0.05
-    assert far("parametric") == FITTED.p("read book", "just", 100_000)
-    with pytest.raises(ConfigError, match="is measured up to 10080 minutes, not 100000"):
-        far("error")
-    at_last = measured(tmp_path, curve(*FALLING), beyond="error")
-    assert at_last.p("read book", "just", 10080) == 0.05
-
-
-def test_an_unknown_event_or_adverbial_is_named(tmp_path):
+    found = measured(tmp_path, {"read book": {"just": SURVEY}})
+    assert found.points["read book", "just"].minutes == (10.0, 60.0, 2880.0)
+    assert [found.p("read book", "just", at) for at in (10, 35, 60, 2880)] == [1, 0.85, 0.7, 0.2]
+    files = {"eat_risotto.json": {"just": SURVEY}, "read_book.json": {"just": SURVEY}}
+    found = written(tmp_path / "curves", files)
+    assert set(found.points) == {("eat risotto", "just"), ("read book", "just")}
+    assert found.name == "curves"
+    before = curves_digest(tmp_path / "curves")
+    (tmp_path / "curves" / "read_book.json").write_text(json.dumps({"just": {"1": 1, "2": 0}}))
+    assert curves_digest(tmp_path / "curves") != before
     with pytest.raises(ConfigError, match="no curve for the event 'swim'; known: watch film"):
         FITTED.p("swim", "just", 5)
     with pytest.raises(ConfigError, match="unknown adverbial 'soon'; known: just, recently"):
@@ -135,12 +135,6 @@ def written(folder, files):
     return read_curves(folder, "median", "linear", "clamp", FITTED)
 
 
-def test_minutes_stand_in_any_order(tmp_path):
-    found = measured(tmp_path, {"read book": {"just": SURVEY}})
-    assert found.points["read book", "just"].minutes == (10.0, 60.0, 2880.0)
-    assert [found.p("read book", "just", at) for at in (10, 35, 60, 2880)] == [1, 0.85, 0.7, 0.2]
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -156,16 +150,6 @@ def test_the_outer_levels_may_be_in_the_names(tmp_path, name, content):
     found = written(tmp_path / "curves", {name: content})
     assert list(found.points) == [("eat risotto", "some time ago")]
     assert found.p("eat risotto", "some time ago", 60) == 0.7
-
-
-def test_a_folder_has_a_file_for_each_event(tmp_path):
-    files = {"eat_risotto.json": {"just": SURVEY}, "read_book.json": {"just": SURVEY}}
-    found = written(tmp_path / "curves", files)
-    assert set(found.points) == {("eat risotto", "just"), ("read book", "just")}
-    assert found.name == "curves"
-    before = curves_digest(tmp_path / "curves")
-    (tmp_path / "curves" / "read_book.json").write_text(json.dumps({"just": {"1": 1, "2": 0}}))
-    assert curves_digest(tmp_path / "curves") != before
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def own(tmp_path, text):
     return file
 
 
-def test_a_table_of_the_users_is_asked_about(tmp_path):
+def test_own_tables_vocabularies_and_local_times(tmp_path):
     rows = [
         f"read book,{who},kitchen,2023-0{m}-11T10:00"
         for m in range(1, 9)
@@ -33,9 +33,6 @@ def test_a_table_of_the_users_is_asked_about(tmp_path):
     assert {traveler_sample(s).size for s in made.samples} == {16}
     (table,) = made.tables
     assert table.rows[0][:4] == ("read book", "Tom", "kitchen", "2023-01-11T10:00+00:00")
-
-
-def test_semicolons_and_parquet_are_read_too(tmp_path):
     import pyarrow
     import pyarrow.parquet
 
@@ -47,6 +44,21 @@ def test_semicolons_and_parquet_are_read_too(tmp_path):
     for each in (file, own(tmp_path, text)):
         (event,) = read_events(each, HOME, NOW, "UTC").events
         assert event.at == noon.timestamp()
+    file = tmp_path / "garden.json"
+    place = {"name": "pond", "where": "at the pond"}
+    swim = {"name": "swim", "do": "swim", "did": "swam", "offset": 0.5}
+    file.write_text(json.dumps({"subjects": ["Ann"], "locations": [place], "events": [swim]}))
+    made = make_samples(30, 1, Options(sizes=(20,), vocabulary=file, sets=3))
+    texts = {traveler_sample(sample).question for sample in made.samples}
+    assert any(text.startswith("Did Ann swim at the pond ") for text in texts)
+    assert any(text.startswith("Who swam at the pond ") for text in texts)
+    with pytest.raises(ConfigError, match="no further 'who' question of the category vague"):
+        make_samples(500, 1, Options(sizes=(1,), sets=1, categories=("vague",)))
+    from agent_env.families.traveler.events import open_zone
+
+    berlin = open_zone("Europe/Berlin")
+    assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
+    assert iso_time(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
 
 
 @pytest.mark.parametrize(
@@ -68,17 +80,6 @@ def test_what_is_wrong_with_a_table_is_named(tmp_path, text, said):
         read_events(own(tmp_path, text), HOME, NOW, "UTC")
 
 
-def test_a_vocabulary_of_the_users_is_worded(tmp_path):
-    file = tmp_path / "garden.json"
-    place = {"name": "pond", "where": "at the pond"}
-    swim = {"name": "swim", "do": "swim", "did": "swam", "offset": 0.5}
-    file.write_text(json.dumps({"subjects": ["Ann"], "locations": [place], "events": [swim]}))
-    made = make_samples(30, 1, Options(sizes=(20,), vocabulary=file, sets=3))
-    texts = {traveler_sample(sample).question for sample in made.samples}
-    assert any(text.startswith("Did Ann swim at the pond ") for text in texts)
-    assert any(text.startswith("Who swam at the pond ") for text in texts)
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -92,19 +93,6 @@ def test_a_vocabulary_of_the_users_is_worded(tmp_path):
 def test_times_that_contradict_each_other_are_named(options, said):
     with pytest.raises(ConfigError, match=said):
         make_samples(3, 1, Options.model_validate(options))
-
-
-def test_a_set_that_holds_no_further_question_says_so():
-    with pytest.raises(ConfigError, match="no further 'who' question of the category vague"):
-        make_samples(500, 1, Options(sizes=(1,), sets=1, categories=("vague",)))
-
-
-def test_local_times_know_summer_time():
-    from agent_env.families.traveler.events import open_zone
-
-    berlin = open_zone("Europe/Berlin")
-    assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
-    assert iso_time(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
 
 
 @pytest.mark.parametrize(

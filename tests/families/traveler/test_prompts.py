@@ -23,7 +23,7 @@ def prompt(name, condition="base"):
     return message.content
 
 
-def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events():
+def test_events_go_to_prompts_or_tools_and_gold_to_none():
     for name in CONFIGURATIONS:
         text = prompt(name)
         assert "It is now 2023-09-29 22:30" in text
@@ -31,9 +31,6 @@ def test_every_prompt_has_the_moment_the_zone_the_question_and_all_events():
         assert f"Question: {SAMPLE.question}\n" in text
         assert len(re.findall(r"^(?:On [A-Z]|\{\"event\")", text, re.M)) == 5
         assert "MY ANSWER:" in text
-
-
-def test_events_as_language_and_as_json():
     assert re.search(
         r"^On [A-Z]\w+ \d+, 2023 at \d\d:\d\d, (?:Mary|Tom|Robot) \w+ .+ in the (?:kitchen|living "
         r"room)\.$",
@@ -43,36 +40,24 @@ def test_events_as_language_and_as_json():
     text = prompt("zero-shot+date-only+json")
     listed = json.loads(text[text.index("[\n") : text.index("]\n") + 1])
     assert listed[0].keys() == {"event", "subject", "location", "date", "time"}
-
-
-def test_extended_dates_tell_weekday_and_calendar_week():
     assert "It is now 2023-09-29 22:30 (Friday, calendar week 39) (UTC)" in prompt(
         "zero-shot+date-extended+language"
     )
     text = prompt("zero-shot+date-extended+json")
     for event in json.loads(text[text.index("[\n") : text.index("]\n") + 1]):
         assert {"weekday", "calendar_week"} <= event.keys()
-
-
-def test_the_list_is_not_in_the_prompt_where_a_tool_holds_it():
     for condition, where in (("events", "query_events"), ("python", "`events`")):
         text = prompt("default", condition)
         assert where in text
         assert "On September" not in text
         assert "5 of them" in text
     assert "On September" in prompt("default", "cal")
-
-
-def test_python_gets_the_events_and_the_moment():
     found = {}
     exec(python_events(SAMPLE, table_of(SAMPLE, by_digest(MADE.tables))), found)
     events, now = found["events"], found["now"]
     assert len(events) == 5
     assert all(event["time"] < now for event in events)
     assert events[0].keys() == {"event", "subject", "location", "time"}
-
-
-def test_the_gold_and_the_chances_never_stand_in_a_prompt():
     vague = traveler_sample(next(s for s in MADE.samples if traveler_sample(s).chances))
     for condition in ("base", "events", "python"):
         (message,) = task("default").prompt(vague, parse_condition(condition))

@@ -49,7 +49,7 @@ def hundred():
     return make_samples(100, 1, Options(sizes=(100,)))
 
 
-def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred):
+def test_it_reaches_the_ceiling_page_by_page(hundred):
     task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, Reference(STEPS))
     assert len(scores) == 100
@@ -57,24 +57,9 @@ def test_it_is_right_under_the_tool_condition_and_reaches_its_ceiling(hundred):
         assert score.metrics["of_ceiling"] == 1.0, traveler_sample(sample).question
         if traveler_sample(sample).category != "vague":
             assert score.metrics["accuracy"] == 1.0
-
-
-def test_a_policy_that_takes_the_first_event_is_not(hundred):
-    task = make_task("default", by_digest(hundred.tables))
     scores = answers(hundred, parse_condition("events"), task, ReferenceStatic(STEPS))
     assert 0.3 < sum(score.metrics["of_ceiling"] for score in scores) / 100 < 0.8
-
-
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_it_reads_every_form_of_the_list(name):
-    made = make_samples(12, 5, Options(sizes=(20, 50)))
-    task = make_task(name, by_digest(made.tables))
-    scores = answers(made, parse_condition("base"), task, Reference(STEPS))
-    assert [score.metrics["of_ceiling"] for score in scores] == [1.0] * 12
-
-
-def test_its_programs_print_what_fits_page_by_page():
-    """A tool's output is cut past some 64 kB; the whole list would have 600."""
+    # A tool's output is cut past some 64 kB; the whole list would have 600.
     made = make_samples(3, 1, Options(sizes=(9_000,), sets=1))
     tables = by_digest(made.tables)
     task = make_task("default", tables)
@@ -92,10 +77,15 @@ def test_its_programs_print_what_fits_page_by_page():
             messages.append(Message(role="tool", content=printed.getvalue()))
         assert len(messages) == 3  # some 640 events are two pages
         assert task.scorer(sample, episode(step[0])).metrics["of_ceiling"] == 1.0
-
-
-def test_it_pages_through_ten_thousand_events():
     made = make_samples(4, 1, Options(sizes=(10_000,), sets=1))
     task = make_task("default", by_digest(made.tables))
     scores = answers(made, parse_condition("events"), task, Reference(STEPS))
     assert [score.metrics["of_ceiling"] for score in scores] == [1.0] * 4
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_it_reads_every_form_of_the_list(name):
+    made = make_samples(12, 5, Options(sizes=(20, 50)))
+    task = make_task(name, by_digest(made.tables))
+    scores = answers(made, parse_condition("base"), task, Reference(STEPS))
+    assert [score.metrics["of_ceiling"] for score in scores] == [1.0] * 12

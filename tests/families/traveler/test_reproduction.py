@@ -29,7 +29,7 @@ def whole(folder):
     return agent_env("study", "reproduce", "traveler", "--out", "a", *only, "--json", cwd=folder)
 
 
-def test_categories_and_templates_stand_beside_what_needs_no_time(whole):
+def test_categories_templates_and_figures_have_their_points(whole):
     table = rows(whole, "table6")
     assert table["reference", "explicit"] == (None, 1.0, 11)
     assert table["shortcut ignore-time", "when"] == (None, 1.0, 2)
@@ -38,9 +38,6 @@ def test_categories_and_templates_stand_beside_what_needs_no_time(whole):
         "reference", "shortcut constant", "shortcut majority", "shortcut ignore-time",
         "shortcut oracle",
     }  # fmt: skip
-
-
-def test_the_figures_have_a_point_for_each_number_of_events(whole):
     figure = rows(whole, "figure6")
     sizes = [size for row, size in figure if row == "reference"]
     assert sizes == "5 10 20 30 40 50 60 70 80 90 100".split()

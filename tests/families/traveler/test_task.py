@@ -29,12 +29,7 @@ EVENTS = MaterialTable(
 
 @pytest.mark.parametrize(
     ("template", "answer"),
-    [
-        ("who", ("Mary", "Tom")),
-        ("did", ("yes",)),
-        ("how-often", ("2",)),
-        ("when", ("2023-09-29",)),
-    ],
+    [("who", ("Mary", "Tom")), ("did", ("yes",)), ("how-often", ("2",)), ("when", ("2023-09-29",))],
 )
 def test_everything_that_fits_in_all_but_time_counts(template, answer):
     sample = vague(template).model_copy(update={"materials": (EVENTS.digest,)})

@@ -28,15 +28,12 @@ def possible_answers(template, chances):
     return [(str(number),) for number in range(sum(map(len, chances.values())) + 1)]
 
 
-def test_the_worked_example_of_the_slides():
+def test_products_sums_and_ceilings():
     """Nothing of 2 hours ago, .75 of a week ago: yes is worth .75, no .25."""
     assert score(vague(), episode("MY ANSWER: yes")).metrics == {
         "accuracy": 0.75, "of_ceiling": 1.0, "ceiling": 0.75,
     }  # fmt: skip
     assert score(vague(), episode("MY ANSWER: No.")).metrics["accuracy"] == 0.25
-
-
-def test_who_is_the_product_over_those_named_and_those_not():
     asked = vague("who", {"Mary": [0.5, 0.5], "Tom": [0.75], "Robot": []})
     worth = score(asked, episode("MY ANSWER: Tom")).metrics
     assert worth["accuracy"] == 0.25 * 0.75
@@ -44,15 +41,34 @@ def test_who_is_the_product_over_those_named_and_those_not():
     assert worth["per_subject"] == (0.25 + 0.75 + 1.0) / 3
     assert score(asked, episode("MY ANSWER: Mary and Tom")).metrics["of_ceiling"] == 1.0
     assert score(asked, episode("MY ANSWER: Tom, Robot")).metrics["accuracy"] == 0.0
-
-
-def test_how_often_is_the_probability_of_the_number_and_its_distance():
     asked = vague("how-often", {"Tom": [0.5, 0.5]})
     worth = score(asked, episode("MY ANSWER: 1")).metrics
     assert worth["accuracy"] == worth["ceiling"] == 0.5
     assert worth["count_error"] == 0.0
     assert score(asked, episode("MY ANSWER: twice")).metrics["accuracy"] == 0.25
     assert score(asked, episode("MY ANSWER: 2")).metrics["count_error"] == 1.0
+    asked = small(1000, seed=3, categories=["vague"])
+    assert len(asked) == 1000
+    for sample in asked:
+        probabilities = truth.answer_probabilities(sample.template, sample.chances)
+        best = probabilities.of(probabilities.best)
+        answers = possible_answers(sample.template, sample.chances)
+        shares = [probabilities.of(answer) for answer in answers]
+        assert max(shares) == best
+        assert sum(shares) == pytest.approx(1.0, abs=1e-12)
+        assert probabilities.of(sample.gold) == best
+    asked = [s for s in small(120, seed=5, categories=["vague"]) if s.size <= 60]
+    checked = 0
+    for sample in asked:
+        table = {name: list(found) for name, found in sample.chances.items()}
+        if sum(map(len, table.values())) > 8:
+            continue
+        for answer in possible_answers(sample.template, sample.chances):
+            wanted = brute_force.vague_share(sample.question, table, answer)
+            found = truth.answer_probabilities(sample.template, sample.chances).of(answer)
+            assert found == pytest.approx(wanted, abs=1e-12)
+            checked += 1
+    assert checked > 200
 
 
 @pytest.mark.parametrize("number", ["-1", "1.5", "3", "999999999999999999999", "1/2"])
@@ -67,34 +83,6 @@ def test_all_possible_answers_sum_to_1(chances, template):
     assert len(set(answers)) == len(answers)
     total = sum(truth.answer_probabilities(template, chances).of(answer) for answer in answers)
     assert total == pytest.approx(1.0, abs=1e-12)
-
-
-def test_no_answer_exceeds_the_ceiling_on_1000_questions():
-    asked = small(1000, seed=3, categories=["vague"])
-    assert len(asked) == 1000
-    for sample in asked:
-        probabilities = truth.answer_probabilities(sample.template, sample.chances)
-        best = probabilities.of(probabilities.best)
-        answers = possible_answers(sample.template, sample.chances)
-        shares = [probabilities.of(answer) for answer in answers]
-        assert max(shares) == best
-        assert sum(shares) == pytest.approx(1.0, abs=1e-12)
-        assert probabilities.of(sample.gold) == best
-
-
-def test_scores_are_sums_over_all_ways_in_which_events_bear_the_adverbial():
-    asked = [s for s in small(120, seed=5, categories=["vague"]) if s.size <= 60]
-    checked = 0
-    for sample in asked:
-        table = {name: list(found) for name, found in sample.chances.items()}
-        if sum(map(len, table.values())) > 8:
-            continue
-        for answer in possible_answers(sample.template, sample.chances):
-            wanted = brute_force.vague_share(sample.question, table, answer)
-            found = truth.answer_probabilities(sample.template, sample.chances).of(answer)
-            assert found == pytest.approx(wanted, abs=1e-12)
-            checked += 1
-    assert checked > 200
 
 
 @given(st.lists(st.floats(0, 1), max_size=40))

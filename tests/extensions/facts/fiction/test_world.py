@@ -16,25 +16,21 @@ WORLD = make_world(1500, seed=3)
 LIVES = {row.person: row for row in WORLD.people}
 
 
-def test_the_same_seed_gives_the_same_world_and_another_seed_another():
+def test_one_seed_gives_one_world_that_keeps_its_rules():
     assert make_world(300, seed=8) == make_world(300, seed=8)
     assert make_world(300, seed=8) != make_world(300, seed=9)
-
-
-def test_no_name_and_no_hint_stands_for_two_things():
     names = [row.event.casefold() for row in WORLD.events]
     hints = [row.hint for row in WORLD.events if row.hint]
     assert len(set(names)) == len(names)
     assert len(set(hints)) == len(hints) > 500
     assert len(LIVES) == len(WORLD.people)
-
-
-def test_every_row_of_the_table_keeps_its_rules():
     assert [d for row in WORLD.events for d in row_defects(row, TODAY)] == []
     assert not any(ch.isdigit() for row in WORLD.events for ch in row.summary)
-
-
-def test_people_are_born_before_and_die_after_whatever_they_do():
+    lasts = Counter(name.split(" ")[-1] for name in LIVES)
+    assert sum(count > 1 for count in lasts.values()) > 30
+    tables = shipped_tables()
+    real = {row.event for row in tables.events} | {row.person for row in tables.people}
+    assert not real & ({row.event for row in WORLD.events} | set(LIVES))
     for row in WORLD.intervals:
         life = LIVES[row.subject]
         assert life.start < row.start <= row.end < life.end
@@ -44,9 +40,6 @@ def test_people_are_born_before_and_die_after_whatever_they_do():
             if name in LIVES:
                 life = LIVES[name]
                 assert life.start < event.start.first <= event.end.first < life.end
-
-
-def test_offices_and_clubs_have_one_holder_at_a_time_and_people_one_thing_to_do():
     assert list(overlaps(WORLD.intervals)) == []
     spells = defaultdict(list)
     for row in WORLD.intervals:
@@ -54,9 +47,6 @@ def test_offices_and_clubs_have_one_holder_at_a_time_and_people_one_thing_to_do(
     for spans in spells.values():
         spans.sort()
         assert all(a[1] < b[0] for a, b in itertools.pairwise(spans) if a[1])
-
-
-def test_elections_recur_on_tuesdays_at_even_distances():
     series = defaultdict(list)
     for row in WORLD.events:
         if row.kind == "election":
@@ -67,17 +57,6 @@ def test_elections_recur_on_tuesdays_at_even_distances():
     for held in series.values():
         assert [number for number, _ in held] == [ordinal(n + 1) for n in range(len(held))]
         assert len({b[1] - a[1] for a, b in itertools.pairwise(held)}) <= 1
-
-
-def test_many_names_are_nearly_another_one():
-    lasts = Counter(name.split(" ")[-1] for name in LIVES)
-    assert sum(count > 1 for count in lasts.values()) > 30
-
-
-def test_nothing_in_it_bears_the_name_of_a_real_person_or_event():
-    tables = shipped_tables()
-    real = {row.event for row in tables.events} | {row.person for row in tables.people}
-    assert not real & ({row.event for row in WORLD.events} | set(LIVES))
 
 
 @pytest.mark.parametrize("entities", [0, 99, 200_001])

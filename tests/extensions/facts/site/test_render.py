@@ -77,32 +77,23 @@ def _day(text):
     return PartialDate.parse(text) if text else None
 
 
-def test_no_address_is_used_twice_and_sites_link_each_other():
+def test_addresses_inventions_and_snippets_go_by_level():
     for world in WORLDS:
         sheets = list(render_all(WORLDS[world], LEVELS["hard"]))
         assert Counter(sheet.url for sheet in sheets).most_common(1)[0][1] == 1
         known = {sheet.url for sheet in sheets}
         linked = [url for sheet in sheets for _, url in sheet.links]
         assert sum(url in known for url in linked) / len(linked) > 0.9
-
-
-def test_pages_of_an_invented_world_and_traps_say_so():
     for sheet in rendered("fictional", "hard").values():
         if sheet.url.startswith(("https://copies.", "https://things.")) or "years-on" in sheet.url:
             assert "is an invention of this site" in sheet.text or "are an invention" in sheet.text
         elif sheet.url.startswith(("https://encyclopedia.", "https://gazette.")):
             assert "imaginary world" in sheet.text or "List of" in sheet.title
-
-
-def test_on_the_hard_level_no_snippet_of_an_article_shows_a_date():
     articles = [s for u, s in rendered("fictional", "hard").items() if u.startswith("https://enc")]
     dated = [
         s for s in articles if "Several accounts" in s.text and re.search(r"\d{4}", s.text[:240])
     ]
     assert dated == []
-
-
-def test_on_the_medium_level_half_of_the_articles_hide_their_dates_from_snippets():
     pages = rendered("real", "medium").values()
     articles = [sheet for sheet in pages if sheet.url.startswith("https://encyclopedia.")]
     hiding = sum("Several accounts" in sheet.text[:240] for sheet in articles)

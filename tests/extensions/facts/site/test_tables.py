@@ -39,7 +39,7 @@ def rendered(level):
     return {sheet.url: sheet for sheet in sheets}
 
 
-def test_rows_that_share_a_value_or_two_have_a_page():
+def test_rows_have_pages_proofs_and_misleading_copies():
     pages = {page.title: page.rows for page in TablePages(OFFICES)}
     assert pages == {
         "Arland": (2, 0, 1),
@@ -52,9 +52,6 @@ def test_rows_that_share_a_value_or_two_have_a_page():
         "Arland, President": (0, 1),
         "Arland, Ada Berg": (2, 0),
     }
-
-
-def test_an_article_lists_all_its_rows_with_their_dates():
     (sheet,) = (s for s in table_pages(OFFICES, LEVELS["easy"]) if s.title == "Arland, President")
     assert sheet.paragraphs == (
         "Arland, President. All 2 entries of the table offices with country Arland and role "
@@ -69,15 +66,39 @@ def test_an_article_lists_all_its_rows_with_their_dates():
     assert ("Ada Berg", next(p.url for p in TablePages(OFFICES) if p.title == "Ada Berg")) in (
         sheet.links
     )
-
-
-def test_more_rows_than_can_be_read_have_no_page_and_are_counted():
     rows = tuple(("x", f"n{n}", str(1900 + n), str(1901 + n)) for n in range(61))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
     pages = TablePages(table)
     assert len(list(pages)) == 61
     assert (pages.passed_over, passed_over([table])) == (1, 1)
     assert pages.stating({"a": "x"}) == ()
+    none = [s for s in questions().samples if s.cardinality == "none" and s.kind == "relation"]
+    assert len(none) > 3
+    for sample in none:
+        table = next(t for t in questions().tables if t.digest == sample.materials[0])
+        (proof,) = sample.proofs
+        starts = {str(table.rows[place][-2]) for place in sample.relevant[0]}
+        assert starts <= set(proof.dates)
+        assert proof.used == ()
+    counts = []
+    for level in LEVELS:
+        sheets = rendered(level).values()
+        copies = [s for s in sheets if s.url.startswith("https://copies.example/")]
+        things = [s for s in sheets if s.url.startswith("https://things.example/")]
+        assert all("This is an outdated copy, kept as it was on " in s.text for s in copies)
+        assert all("are an invention of this site" in s.text for s in things)
+        assert {s.title for s in (*copies, *things)} <= {
+            s.title for s in sheets if s.url.startswith("https://tables.example/")
+        }
+        counts.append(len(copies) + len(things))
+    assert counts[0] == 0 < counts[1] < counts[2]
+    rows = tuple(("x", f"n{n}", f"{1900 + n}-01-01", f"{1901 + n}-01-01") for n in range(5))
+    table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
+    sure = LEVELS["hard"].__class__("sure", 1.0, 1.0, 0.0, 0.0, late_dates=0.0)
+    (copy,) = (s for s in table_pages(table, sure) if s.url.startswith("https://copies"))
+    assert [row[2] for row in copy.rows[1:]] == ["n0", "n1", "n2", "n3"]
+    assert copy.rows[-1][-1] == "still"
+    assert stands_in("1903-01-01", copy.rows[-2][-1])
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -100,39 +121,3 @@ def test_every_page_that_is_said_to_prove_an_answer_states_its_dates(level):
                 assert all(stands_in(date, sheets[url].text) for date in proof.dates), url
             assert set(proof.used or ()) <= set(proof.dates)
     assert set(seen) == set(KINDS)
-
-
-def test_a_question_without_an_answer_asks_for_all_dates_of_its_rows_and_none_in_writing():
-    none = [s for s in questions().samples if s.cardinality == "none" and s.kind == "relation"]
-    assert len(none) > 3
-    for sample in none:
-        table = next(t for t in questions().tables if t.digest == sample.materials[0])
-        (proof,) = sample.proofs
-        starts = {str(table.rows[place][-2]) for place in sample.relevant[0]}
-        assert starts <= set(proof.dates)
-        assert proof.used == ()
-
-
-def test_harder_webs_have_more_that_misleads_and_all_of_it_says_so():
-    counts = []
-    for level in LEVELS:
-        sheets = rendered(level).values()
-        copies = [s for s in sheets if s.url.startswith("https://copies.example/")]
-        things = [s for s in sheets if s.url.startswith("https://things.example/")]
-        assert all("This is an outdated copy, kept as it was on " in s.text for s in copies)
-        assert all("are an invention of this site" in s.text for s in things)
-        assert {s.title for s in (*copies, *things)} <= {
-            s.title for s in sheets if s.url.startswith("https://tables.example/")
-        }
-        counts.append(len(copies) + len(things))
-    assert counts[0] == 0 < counts[1] < counts[2]
-
-
-def test_an_outdated_copy_lacks_what_came_later():
-    rows = tuple(("x", f"n{n}", f"{1900 + n}-01-01", f"{1901 + n}-01-01") for n in range(5))
-    table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
-    sure = LEVELS["hard"].__class__("sure", 1.0, 1.0, 0.0, 0.0, late_dates=0.0)
-    (copy,) = (s for s in table_pages(table, sure) if s.url.startswith("https://copies"))
-    assert [row[2] for row in copy.rows[1:]] == ["n0", "n1", "n2", "n3"]
-    assert copy.rows[-1][-1] == "still"
-    assert stands_in("1903-01-01", copy.rows[-2][-1])

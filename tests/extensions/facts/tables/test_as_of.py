@@ -28,13 +28,55 @@ def events_on(day, *rows):
     return tables_as_of(FactTables(rows, (), ()), date.fromisoformat(day)).events
 
 
-def test_an_event_is_not_there_then_lasts_without_its_outcome_then_is_told():
+def test_what_is_over_lasts_or_is_planned_is_told_as_such():
     war = event("the war", "1914-07-28", "1918-11-11")
     assert events_on("1914-07-27", war) == ()
     (going_on,) = events_on("1918-11-10", war)
     assert (going_on.start, going_on.end) == (war.start, None)
     assert (going_on.summary, going_on.hint) == ("", "")
     assert events_on("1918-11-11", war) == (war,)
+    row = event("a fair", None, None, years=(1908, 1948, 2012))
+    assert events_on("1908-12-31", row) == ()
+    assert [each.years for each in events_on("1949-01-01", row)] == [(1908, 1948)]
+    row = event("x", "1899-05-18", "1899-07-29", summary="The first; the second was in 1907.")
+    assert [events_on(day, row)[0].summary for day in ("1906-12-31", "1907-01-01")] == [
+        "",
+        row.summary,
+    ]
+    games = event("the games", "1966-07-11", "1966-07-30", "tournament")
+    world = FactTables((games, event("the war", "1966-07-11", "1966-07-30")), (), ())
+    planned = {
+        day: [row.event for row in tables_as_of(world, date.fromisoformat(day)).planned]
+        for day in ("1964-01-22", "1964-01-23", "1966-07-10", "1966-07-11")
+    }
+    assert list(planned.values()) == [[], ["the games"], ["the games"], []]
+    (row,) = tables_as_of(world, date(1966, 7, 10)).planned
+    assert (row.summary, row.hint, row.start, row.end) == ("", "", games.start, games.end)
+    rows = tuple(event(f"the {n}th Games of Ny", f"190{n}-05-01", f"190{n}-05-09", "games")
+                 for n in (4, 5, 6))  # fmt: skip
+    planned = tables_as_of(FactTables(rows, (), ()), date(1904, 5, 2)).planned
+    assert [row.event for row in planned] == ["the 5th Games of Ny"]
+    world = FactTables(
+        (),
+        (TermRow("A", date(1993, 1, 20), date(2001, 1, 20), ""),
+         TermRow("B", date(2001, 1, 20), None, "")),
+        (LifeRow("C", "mayor who wrote a book", date(1930, 5, 5), date(2003, 2, 1), "C"),),
+        (IntervalRow("C", "heads", "D", date(1990, 1, 1), date(1996, 1, 1)),),
+    )  # fmt: skip
+    then = tables_as_of(world, date(1995, 6, 1))
+    assert [(row.person, row.end) for row in then.presidents] == [("A", None)]
+    assert [row.end for row in then.intervals] == [None]
+    assert then.people == ()
+    assert [(row.person, row.description) for row in then.living] == [("C", "")]
+    later = tables_as_of(world, date(2003, 2, 1))
+    assert (later.people, later.living) == (world.people, ())
+    assert [row.end for row in later.presidents] == [date(2001, 1, 20), None]
+    assert tables_as_of(world, date(1946, 5, 3)).living == ()
+    assert len(tables_as_of(world, date(1946, 5, 6)).living) == 1
+    rows = (("a", "spring", None), ("b", "1995", "1997"), ("c", 1994, ""))
+    table = MaterialTable(name="t", columns=("name", "start", "end"), rows=rows)
+    assert undated_rows(table) == 1
+    assert material_as_of(table, date(1996, 1, 1)).rows == (("b", "1995", None), ("c", 1994, None))
 
 
 @pytest.mark.parametrize(
@@ -55,59 +97,6 @@ def test_a_month_or_a_year_is_past_when_its_last_day_is(start, end, day, known):
     assert found == ([known] if known else [])
 
 
-def test_of_an_event_of_several_years_those_are_known_that_are_over():
-    row = event("a fair", None, None, years=(1908, 1948, 2012))
-    assert events_on("1908-12-31", row) == ()
-    assert [each.years for each in events_on("1949-01-01", row)] == [(1908, 1948)]
-
-
-def test_a_text_that_names_a_later_year_is_not_told_before_it():
-    row = event("x", "1899-05-18", "1899-07-29", summary="The first; the second was in 1907.")
-    assert [events_on(day, row)[0].summary for day in ("1906-12-31", "1907-01-01")] == [
-        "",
-        row.summary,
-    ]
-
-
-def test_what_is_scheduled_is_planned_from_a_time_before_it_and_a_war_never_is():
-    games = event("the games", "1966-07-11", "1966-07-30", "tournament")
-    world = FactTables((games, event("the war", "1966-07-11", "1966-07-30")), (), ())
-    planned = {
-        day: [row.event for row in tables_as_of(world, date.fromisoformat(day)).planned]
-        for day in ("1964-01-22", "1964-01-23", "1966-07-10", "1966-07-11")
-    }
-    assert list(planned.values()) == [[], ["the games"], ["the games"], []]
-    (row,) = tables_as_of(world, date(1966, 7, 10)).planned
-    assert (row.summary, row.hint, row.start, row.end) == ("", "", games.start, games.end)
-
-
-def test_of_a_numbered_series_only_the_next_one_is_planned():
-    rows = tuple(event(f"the {n}th Games of Ny", f"190{n}-05-01", f"190{n}-05-09", "games")
-                 for n in (4, 5, 6))  # fmt: skip
-    planned = tables_as_of(FactTables(rows, (), ()), date(1904, 5, 2)).planned
-    assert [row.event for row in planned] == ["the 5th Games of Ny"]
-
-
-def test_offices_and_spells_that_end_later_still_last_and_people_have_not_died():
-    world = FactTables(
-        (),
-        (TermRow("A", date(1993, 1, 20), date(2001, 1, 20), ""),
-         TermRow("B", date(2001, 1, 20), None, "")),
-        (LifeRow("C", "mayor who wrote a book", date(1930, 5, 5), date(2003, 2, 1), "C"),),
-        (IntervalRow("C", "heads", "D", date(1990, 1, 1), date(1996, 1, 1)),),
-    )  # fmt: skip
-    then = tables_as_of(world, date(1995, 6, 1))
-    assert [(row.person, row.end) for row in then.presidents] == [("A", None)]
-    assert [row.end for row in then.intervals] == [None]
-    assert then.people == ()
-    assert [(row.person, row.description) for row in then.living] == [("C", "")]
-    later = tables_as_of(world, date(2003, 2, 1))
-    assert (later.people, later.living) == (world.people, ())
-    assert [row.end for row in later.presidents] == [date(2001, 1, 20), None]
-    assert tables_as_of(world, date(1946, 5, 3)).living == ()
-    assert len(tables_as_of(world, date(1946, 5, 6)).living) == 1
-
-
 DAYS = st.dates(date(1990, 1, 1), date(1999, 12, 31))
 
 
@@ -120,10 +109,3 @@ def test_a_material_is_what_its_temporal_table_is_as_of_the_day(spans, day):
     )
     table = TemporalTable("t", ("name",), rows)
     assert material_as_of(table.material(), day) == as_of(table, day).material()
-
-
-def test_rows_that_start_on_no_date_are_left_out_and_counted():
-    rows = (("a", "spring", None), ("b", "1995", "1997"), ("c", 1994, ""))
-    table = MaterialTable(name="t", columns=("name", "start", "end"), rows=rows)
-    assert undated_rows(table) == 1
-    assert material_as_of(table, date(1996, 1, 1)).rows == (("b", "1995", None), ("c", 1994, None))

@@ -57,9 +57,26 @@ def test_the_precision_is_the_stated_one(precision, expected):
     assert row.start == expected
 
 
-def test_statements_that_agree_give_the_finest_date():
+def test_statements_names_and_summaries_without_doubt():
     times = [("point", "1815-01-01T00:00:00Z", 9), WATERLOO, WATERLOO]
     assert row_of(item(*times), ("en",), NOW).start == PartialDate(1815, 6, 18)
+    julian = stated("point", "1498-07-01T00:00:00Z", 11, "Q1985786")
+    thing = item().model_copy(update={"statements": (julian,)})
+    assert why_left_out(thing) == "a date in the Julian calendar"
+    thing = item(WATERLOO, name="2011 Tohoku earthquake")
+    assert why_left_out(thing) == "a name with a number in it that may be its year"
+    gathered = Gathered(("en",), NOW)
+    gathered.add([item(WATERLOO, number=n) for n in (1, 2, 3)])
+    gathered.add([item(WATERLOO, name="Siege of Paris", number=4)])
+    assert [row.event for row in gathered.rows(10)] == ["the Siege of Paris"]
+    assert gathered.left_out == {"a name that several items bear": 3}
+    thing = item(WATERLOO).model_copy(update={"names": {"de": "Schlacht bei Waterloo"}})
+    assert row_of(thing, ("en", "de"), NOW).event == "Schlacht bei Waterloo"
+    assert why_left_out(thing) == "no name in the languages asked for"
+    dated = item(WATERLOO).model_copy(update={"descriptions": {"en": "battle of 1815"}})
+    plain = item(WATERLOO).model_copy(update={"descriptions": {"en": "Napoleon's last battle"}})
+    assert row_of(dated, ("en",), NOW).summary == ""
+    assert row_of(plain, ("en",), NOW).summary == "Napoleon's last battle"
 
 
 @pytest.mark.parametrize(
@@ -85,38 +102,6 @@ def test_statements_that_agree_give_the_finest_date():
 )
 def test_what_is_in_doubt_is_left_out(times, reason):
     assert why_left_out(item(*times)) == reason
-
-
-def test_a_julian_date_is_left_out():
-    julian = stated("point", "1498-07-01T00:00:00Z", 11, "Q1985786")
-    thing = item().model_copy(update={"statements": (julian,)})
-    assert why_left_out(thing) == "a date in the Julian calendar"
-
-
-def test_a_name_that_may_hold_its_year_is_left_out():
-    thing = item(WATERLOO, name="2011 Tohoku earthquake")
-    assert why_left_out(thing) == "a name with a number in it that may be its year"
-
-
-def test_the_first_language_that_has_a_name_gives_it():
-    thing = item(WATERLOO).model_copy(update={"names": {"de": "Schlacht bei Waterloo"}})
-    assert row_of(thing, ("en", "de"), NOW).event == "Schlacht bei Waterloo"
-    assert why_left_out(thing) == "no name in the languages asked for"
-
-
-def test_a_description_with_a_number_is_no_summary():
-    dated = item(WATERLOO).model_copy(update={"descriptions": {"en": "battle of 1815"}})
-    plain = item(WATERLOO).model_copy(update={"descriptions": {"en": "Napoleon's last battle"}})
-    assert row_of(dated, ("en",), NOW).summary == ""
-    assert row_of(plain, ("en",), NOW).summary == "Napoleon's last battle"
-
-
-def test_items_of_one_name_are_all_left_out():
-    gathered = Gathered(("en",), NOW)
-    gathered.add([item(WATERLOO, number=n) for n in (1, 2, 3)])
-    gathered.add([item(WATERLOO, name="Siege of Paris", number=4)])
-    assert [row.event for row in gathered.rows(10)] == ["the Siege of Paris"]
-    assert gathered.left_out == {"a name that several items bear": 3}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +149,11 @@ def test_pages_of_another_import_are_refused_and_kept(tmp_path):
     assert kept.open(QUERY) == [PAGE]
 
 
-def test_a_file_of_something_else_is_refused(tmp_path):
+def test_files_of_something_else_or_nowhere_are_refused(tmp_path):
     file = tmp_path / "pages.jsonl"
     file.write_text("my diary\n")
     with pytest.raises(ConfigError, match="holds no pages of an import; delete it"):
         KeptPages(file).open(QUERY)
     assert file.read_text() == "my diary\n"
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
     with pytest.raises(StorageError, match=r"cannot write .*pages\.jsonl"):
         KeptPages(tmp_path / "nowhere/pages.jsonl").open(QUERY)

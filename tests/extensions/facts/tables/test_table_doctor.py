@@ -37,13 +37,29 @@ def sheet(tmp_path):
     return read_sheet(file)
 
 
-def test_every_problem_is_named_with_its_line(sheet):
+def test_problems_are_named_and_repaired_as_asked_for(sheet, tmp_path):
     found = [(each.problem, each.line) for each in diagnose(sheet, CLUB)]
     assert found == [
         ("missing-mark", 8), ("missing-mark", 12), ("far-end", 11), ("no-date", 9), ("no-date", 10),
         ("reversed", 7), ("zero-length", 6), ("overlap", 4), ("adjoining", 3), ("dependency", 5),
         ("gap", 14),
     ]  # fmt: skip
+    after, _ = repaired(sheet, read_policies(["standard"]), CLUB)
+    assert [each.problem for each in diagnose(after, CLUB)] == ["gap"]
+    assert repaired(after, read_policies(["standard"]), CLUB) == (after, [])
+    assert repaired(sheet, {}, CLUB) == (sheet, [])
+    kept = dict.fromkeys(PROBLEMS, "keep")
+    assert repaired(sheet, kept, CLUB) == (sheet, [])
+    file = tmp_path / "t.csv"
+    file.write_text("a,start,end\nx,2000,2000\ny,2001-05,2001-12\nz,2001-05-01,2004-02-28\n")
+    after, log = repaired(read_sheet(file), {"zero-length": "inclusive-ends"}, TableUse())
+    assert [row.end for row in after.rows] == ["2001", "2002-01", "2004-02-29"]
+    assert log[0].before == "x (2000 to 2000)"
+    text = "".join(f"film{n},P{n},19{n:02d},\nfilm{n},Q{n},20{n:02d},\n" for n in range(20))
+    problems, after = findings(text, tmp_path, "standard")
+    assert problems == ["open-end"] * 20
+    assert len(after) == 40
+    assert after[0] == "film0, P0 (1900 to 2000)"
 
 
 @pytest.mark.parametrize(
@@ -67,26 +83,6 @@ def test_each_policy_changes_its_own_rows_and_logs_them(sheet, policy, lines, lo
     assert len(after.rows) == lines
     assert [(entry.line, entry.after) for entry in log] == logged
     assert {f"{entry.problem}={entry.policy}" for entry in log} == {policy}
-
-
-def test_inclusive_ends_move_every_end_by_its_own_unit(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_text("a,start,end\nx,2000,2000\ny,2001-05,2001-12\nz,2001-05-01,2004-02-28\n")
-    after, log = repaired(read_sheet(file), {"zero-length": "inclusive-ends"}, TableUse())
-    assert [row.end for row in after.rows] == ["2001", "2002-01", "2004-02-29"]
-    assert log[0].before == "x (2000 to 2000)"
-
-
-def test_the_standard_repairs_leave_nothing_that_keeps_questions_away(sheet):
-    after, _ = repaired(sheet, read_policies(["standard"]), CLUB)
-    assert [each.problem for each in diagnose(after, CLUB)] == ["gap"]
-    assert repaired(after, read_policies(["standard"]), CLUB) == (after, [])
-
-
-def test_nothing_is_repaired_that_is_not_asked_for(sheet):
-    assert repaired(sheet, {}, CLUB) == (sheet, [])
-    kept = dict.fromkeys(PROBLEMS, "keep")
-    assert repaired(sheet, kept, CLUB) == (sheet, [])
 
 
 @pytest.mark.parametrize(
@@ -128,11 +124,3 @@ def test_rows_are_mended_where_they_need_not_be_dropped(tmp_path, text, problem,
     problems, after = findings(text, tmp_path, policy)
     assert problem in problems
     assert after == rows
-
-
-def test_a_group_of_releases_without_ends_is_kept_whole_by_the_standard(tmp_path):
-    text = "".join(f"film{n},P{n},19{n:02d},\nfilm{n},Q{n},20{n:02d},\n" for n in range(20))
-    problems, after = findings(text, tmp_path, "standard")
-    assert problems == ["open-end"] * 20
-    assert len(after) == 40
-    assert after[0] == "film0, P0 (1900 to 2000)"

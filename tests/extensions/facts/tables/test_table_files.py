@@ -65,7 +65,7 @@ def test_separator_and_encoding_are_found(tmp_path, separator, encoding):
     assert any("separated by" in note for note in notes) == (separator != ",")
 
 
-def test_another_script_without_utf8_must_be_named(tmp_path):
+def test_encodings_rows_and_missing_values(tmp_path):
     file = tmp_path / "t.csv"
     file.write_bytes("king,from\nБорис,1598\n".encode("cp1251"))
     with pytest.raises(DatasetError, match=r"t\.csv:2: byte 0xc1 is not UTF-8; name the encoding"):
@@ -75,10 +75,6 @@ def test_another_script_without_utf8_must_be_named(tmp_path):
         read_table_file(file, TableOptions(encoding="martian"))
     with pytest.raises(DatasetError, match=r"t\.csv:2: byte 0xc1 is not utf-8; name another"):
         read_table_file(file, TableOptions(encoding="utf-8"))
-
-
-def test_rows_that_are_not_whole_are_named_together(tmp_path):
-    file = tmp_path / "t.csv"
     file.write_text("king;from\na;1;2\nb\nc;3\n")
     with pytest.raises(DatasetErrors) as caught:
         checked_rows(file, read_table_file(file))
@@ -86,6 +82,25 @@ def test_rows_that_are_not_whole_are_named_together(tmp_path):
         f"{file}:2: 3 cells under 2 columns; quote cells that hold semicolons",
         f"{file}:3: 1 cells under 2 columns; quote cells that hold semicolons",
     )
+    values = [None, float("nan"), DAY, DAY.replace(hour=12), " a  b ", 3]
+    assert [cell_text(value) for value in values] == [
+        "", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3",
+    ]  # fmt: skip
+    cells = {
+        "id": ["a", "b"],
+        "score": [1, 0.5],
+        "day": [date(2024, 2, 29), None],
+        "at": [DAY.replace(hour=12, tzinfo=None), DAY.replace(tzinfo=None)],
+        "names": [["x", "y"], []],
+    }
+    pyarrow.parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
+    source = read_table_file(tmp_path / "t.parquet")
+    assert source.columns == ("id", "score", "day", "at", "names")
+    assert [(row.line, row.cells) for row in source.rows] == [
+        (1, {"id": "a", "score": 1.0, "day": "2024-02-29", "at": "2001-05-03T12:00:00",
+             "names": ["x", "y"]}),
+        (2, {"id": "b", "score": 0.5, "day": None, "at": "2001-05-03", "names": []}),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -104,32 +119,7 @@ def test_what_is_no_table_is_told(tmp_path, data, reason):
         read_table_file(tmp_path / "t.csv")
 
 
-def test_missing_values_are_empty_and_midnights_are_days():
-    values = [None, float("nan"), DAY, DAY.replace(hour=12), " a  b ", 3]
-    assert [cell_text(value) for value in values] == [
-        "", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3",
-    ]  # fmt: skip
-
-
-def test_a_parquet_table_is_read_as_its_rows_are(tmp_path):
-    cells = {
-        "id": ["a", "b"],
-        "score": [1, 0.5],
-        "day": [date(2024, 2, 29), None],
-        "at": [DAY.replace(hour=12, tzinfo=None), DAY.replace(tzinfo=None)],
-        "names": [["x", "y"], []],
-    }
-    pyarrow.parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
-    source = read_table_file(tmp_path / "t.parquet")
-    assert source.columns == ("id", "score", "day", "at", "names")
-    assert [(row.line, row.cells) for row in source.rows] == [
-        (1, {"id": "a", "score": 1.0, "day": "2024-02-29", "at": "2001-05-03T12:00:00",
-             "names": ["x", "y"]}),
-        (2, {"id": "b", "score": 0.5, "day": None, "at": "2001-05-03", "names": []}),
-    ]  # fmt: skip
-
-
-def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
+def test_views_without_end_or_of_other_files_are_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(child, "is_worker", False)
     monkeypatch.setitem(JOBS, "table", JOBS["table"]._replace(cpu_s=0.5))
     with closing(sqlite3.connect(tmp_path / "t.db")) as base:
@@ -140,9 +130,6 @@ def test_a_view_without_end_is_stopped(tmp_path, monkeypatch):
         base.commit()
     with pytest.raises(DatasetError, match=r"t\.db: cannot be read: that took more than"):
         read_table_file(tmp_path / "t.db")
-
-
-def test_a_view_of_a_database_reads_no_other_file(tmp_path):
     (tmp_path / "mine.csv").write_text(csv_text())
     with duckdb.connect(str(tmp_path / "sent.duckdb")) as base:
         base.execute(f"CREATE VIEW kings AS SELECT * FROM read_csv('{tmp_path}/mine.csv')")

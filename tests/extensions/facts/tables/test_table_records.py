@@ -29,7 +29,7 @@ def test_columns_of_time_are_found_by_name_or_by_dates(tmp_path, head):
     assert (found.notes == ()) == (head == "who,Start,End")
 
 
-def test_what_is_found_is_said_and_can_be_stated(tmp_path):
+def test_times_dependencies_and_aliases_are_found(tmp_path):
     text = "film,added,released,born\na,2001,1990,1950\nb,2002,1991,1960\n"
     assert sheet(tmp_path, text).notes == (
         "a row starts by the column released, ends by none: all still last; dates stand in added, "
@@ -40,20 +40,13 @@ def test_what_is_found_is_said_and_can_be_stated(tmp_path):
     assert spans(sheet(tmp_path, text, start="added", end="none"))[0] == ("2001", "")
     with pytest.raises(ConfigError, match="start=year: there is no such column; there are film"):
         sheet(tmp_path, text, start="year")
-
-
-def test_columns_that_could_each_be_the_time_are_asked_for(tmp_path):
     text = "film,a,b,c\nx,2001,1990,1950\ny,2002,1991,1960\n"
     with pytest.raises(DatasetError, match="no column 'start'; dates stand in a, b, c; say --opt"):
         sheet(tmp_path, text)
-
-
-def test_a_place_is_no_time_though_its_column_is_called_to(tmp_path):
     found = sheet(tmp_path, "from,to,start,end\nRome,Oslo,2001,2002\n")
     assert (found.columns, spans(found)) == (("from", "to"), [("2001", "2002")])
-
-
-def test_dependencies_are_found_with_the_fewest_columns(tmp_path):
+    found = sheet(tmp_path, "who,b,a\nx,2001,1990\ny,2002,1991\n")
+    assert spans(found) == [("1990", "2001"), ("1991", "2002")]
     text = (
         "country,role,name,start,end\nA,king,P,1990,1999\nA,king,Q,1999,\nA,pm,R,1990,1995\n"
         "A,pm,S,1995,\nB,king,T,1980,1992\nB,king,U,1992,\n"
@@ -62,31 +55,17 @@ def test_dependencies_are_found_with_the_fewest_columns(tmp_path):
     assert (first.keys, first.answer, first.groups, first.broken) == (
         ("country", "role"), "name", 3, 0,
     )  # fmt: skip
-
-
-def test_of_two_columns_of_dates_the_earlier_ones_are_the_starts(tmp_path):
-    found = sheet(tmp_path, "who,b,a\nx,2001,1990\ny,2002,1991\n")
-    assert spans(found) == [("1990", "2001"), ("1991", "2002")]
-
-
-def test_ids_numbers_and_files_are_asked_for_last(tmp_path):
     text = "id,patient,bill,doctor,image,start,end\n" + "".join(
         f"{n},p{n % 4},{n}.5,{'ABC'[n % 3]},x{n}.png,{2000 + n},{2001 + n}\n" for n in range(12)
     )
     answers = [each.answer for each in dependencies(sheet(tmp_path, text))]
     assert answers[0] == "doctor"
     assert set(answers[-3:]) <= {"id", "bill", "image"}
-
-
-def test_rows_without_ends_are_taken_to_follow_each_other(tmp_path):
     text = "title,director,released\nX,P,1990\nX,Q,2001\nY,R,1995\nY,P,2003\n"
     assert [str(each) for each in dependencies(sheet(tmp_path, text))] == [
         "title → director (2 groups with several answers)",
         "director → title (1 groups with several answers)",
     ]
-
-
-def test_an_alias_of_two_names_is_refused(tmp_path):
     (tmp_path / "names.csv").write_text("name,aliases\nShōwa,Hirohito\nTaishō,Hirohito\n")
     with pytest.raises(DatasetError, match=r"names\.csv:3: 'Hirohito' is an alias of 'Shōwa' and"):
         sheet(tmp_path, "who,start,end\na,2001,2002\n", aliases=str(tmp_path / "names.csv"))

@@ -25,7 +25,7 @@ EARLY = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1903, 12, 31), 
 PLAYER = IntervalRow("Joss Carrow", "plays_for", "Rovers", date(1890, 5, 1), date(1892, 5, 1))
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_tables_and_worlds_are_read_as_written(tmp_path):
     file = tmp_path / "intervals.csv"
     write_intervals([MARA, JOSS, PLAYER], file)
     assert file.read_text().splitlines()[:3] == [
@@ -34,14 +34,23 @@ def test_what_is_written_is_read(tmp_path):
         "Joss Carrow,holds_office,Reeve,1904-01-01,",
     ]
     assert read_intervals(file) == (MARA, JOSS, PLAYER)
-
-
-def test_two_holders_on_one_day_are_found_and_team_mates_are_not():
     assert list(overlaps([JOSS, MARA])) == []
     assert list(overlaps([EARLY, MARA])) == [(MARA, EARLY)]
     assert (
         list(overlaps([PLAYER, IntervalRow("B", "plays_for", "Rovers", PLAYER.start, None)])) == []
     )
+    world, file = make_world(200, seed=4), tmp_path / "world.csv"
+    write_world(world, file)
+    found = read_world(file, shipped_tables())
+    assert (found.events, found.people, found.presidents) == (world.events, world.people, ())
+    file = tmp_path / "own.csv"
+    file.write_text(HEAD + "the fair,fair,,,1901-02-03,1901-02-04,,\n")
+    found = read_world(file, shipped_tables())
+    assert [row.event for row in found.events] == ["the fair"]
+    assert found.people == shipped_tables().people
+    file.write_text(HEAD + "Mara Thell,person,a printer,,1901-02,1950-01-01,,\n")
+    with pytest.raises(DatasetError, match="'Mara Thell' is a person without a full day"):
+        read_world(file, shipped_tables())
 
 
 @pytest.mark.parametrize(
@@ -60,25 +69,3 @@ def test_defects_are_named_by_line(tmp_path, line, reason):
 
 
 HEAD = "event,kind,summary,hint,start,end,multi_year_spans,source\n"
-
-
-def test_a_world_that_was_written_is_read_with_its_people_and_no_others(tmp_path):
-    world, file = make_world(200, seed=4), tmp_path / "world.csv"
-    write_world(world, file)
-    found = read_world(file, shipped_tables())
-    assert (found.events, found.people, found.presidents) == (world.events, world.people, ())
-
-
-def test_a_table_without_people_keeps_the_shipped_ones(tmp_path):
-    file = tmp_path / "own.csv"
-    file.write_text(HEAD + "the fair,fair,,,1901-02-03,1901-02-04,,\n")
-    found = read_world(file, shipped_tables())
-    assert [row.event for row in found.events] == ["the fair"]
-    assert found.people == shipped_tables().people
-
-
-def test_a_person_needs_full_days(tmp_path):
-    file = tmp_path / "own.csv"
-    file.write_text(HEAD + "Mara Thell,person,a printer,,1901-02,1950-01-01,,\n")
-    with pytest.raises(DatasetError, match="'Mara Thell' is a person without a full day"):
-        read_world(file, shipped_tables())

@@ -40,40 +40,35 @@ LEADERS = table(
 )  # fmt: skip
 
 
-def test_adjoining_rows_of_the_same_values_become_one():
+def test_rows_and_dependencies_go_by_day(tmp_path):
     merged = [row for row in coalesced(LEADERS).rows if row.values[1] == "Obama"]
     assert [(row.start, row.end) for row in merged] == [(D("2009-01-20"), D("2017-01-20"))]
-
-
-def test_a_table_as_of_a_day_does_not_know_what_comes_later():
     known = as_of(LEADERS, D("2005-01-01"))
     assert [(row.values[1], row.end) for row in known.rows] == [("Bush", None), ("Chirac", None)]
     assert [row.values[1] for row in snapshot(LEADERS, D("2009-01-20"))] == ["Obama"]
-
-
-def test_rows_too_short_for_a_granularity_are_counted():
     cut, gone = coarser(
         table("t", "a", ("x", "2001-02-03", "2001-05-01"), ("y", "2001-02-03", "2002-01-01")),
         "year",
     )
     assert gone == 1
     assert [(row.start, row.end) for row in cut.rows] == [(D("2001-01-01"), D("2002-01-01"))]
-
-
-def test_rows_that_break_a_dependency_are_given():
+    file = tmp_path / "t.csv"
+    file.write_text("who,start,end\nA,2001-02,2003-12\n")
+    (row,) = load_table(file, end_included=True).rows
+    assert (row.start, row.end) == (D("2001-02-01"), D("2004-01-01"))
     two = table("t", "k v", ("a x", "2001-01-01", None), ("a y", "2002-01-01", "2003-01-01"))
     (broken,) = tfd_violations(two, Tfd.of(["k"], ["v"]))
     assert str(broken) == (
         "a, x (2001-01-01 to now) and a, y (2002-01-01 to 2003-01-01) hold at the same time"
     )
     assert not list(tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
-
-
-def test_included_ends_become_the_first_day_after(tmp_path):
-    file = tmp_path / "t.csv"
-    file.write_text("who,start,end\nA,2001-02,2003-12\n")
-    (row,) = load_table(file, end_included=True).rows
-    assert (row.start, row.end) == (D("2001-02-01"), D("2004-01-01"))
+    tfds = [Tfd.of(["games"], ["country"]), Tfd.of(["country", "role"], ["name"])]
+    assert closure(["games", "role"], tfds) == {"games", "role", "country", "name"}
+    assert joined_tfds([["games", "role"], ["games"]], ["name"], tfds) == (
+        Tfd.of(["games", "role"], ["name"]),
+    )
+    with pytest.raises(ConfigError, match="no column in common"):
+        natural_join(LEADERS, table("t", "city", ("x", "2001-01-01", None)), "j")
 
 
 def test_the_join_is_that_of_the_snapshots_on_every_day():
@@ -103,16 +98,3 @@ def test_the_join_is_that_of_the_snapshots_on_every_day():
             if one.values[0] == other.values[0]
         )
         assert sorted(row.values for row in snapshot(joined, day)) == expected
-
-
-def test_dependencies_of_a_join_follow_from_those_of_its_tables():
-    tfds = [Tfd.of(["games"], ["country"]), Tfd.of(["country", "role"], ["name"])]
-    assert closure(["games", "role"], tfds) == {"games", "role", "country", "name"}
-    assert joined_tfds([["games", "role"], ["games"]], ["name"], tfds) == (
-        Tfd.of(["games", "role"], ["name"]),
-    )
-
-
-def test_a_join_without_a_common_column_is_refused():
-    with pytest.raises(ConfigError, match="no column in common"):
-        natural_join(LEADERS, table("t", "city", ("x", "2001-01-01", None)), "j")

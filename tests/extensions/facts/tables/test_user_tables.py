@@ -34,7 +34,7 @@ def defects(folder, text, now=NOW):
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_the_small_form_is_written_in_the_full_form(tmp_path):
+def test_tables_come_out_in_the_full_form_and_in_time(tmp_path):
     text = SMALL + "the Crimean War,1853-10,1856-03-30,\nthe London Games,,,2012;1908;1948~1949\n"
     done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
     assert (tmp_path / "out.csv").read_bytes() == (
@@ -43,15 +43,9 @@ def test_the_small_form_is_written_in_the_full_form(tmp_path):
         b"the London Games,event,,,,,1908;1948~1949;2012,\n"
     )
     assert (done.events, done.lasting) == (2, 0)
-
-
-def test_the_shipped_table_comes_out_as_it_went_in(tmp_path):
     shipped = SHIPPED / "events.csv"
     assert import_events(shipped, tmp_path / "out.csv", NOW).events == 269
     assert (tmp_path / "out.csv").read_bytes() == shipped.read_bytes()
-
-
-def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path):
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
     done = import_events(file, tmp_path / "out.csv", NOW)
     assert done.lasting == 1
@@ -62,16 +56,10 @@ def test_a_row_without_an_end_lasts_at_the_stated_now(tmp_path):
     )
     lasting, over = read_events(tmp_path / "out.csv")
     assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
-
-
-def test_importing_an_imported_table_later_changes_no_byte(tmp_path):
     file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")
     import_events(file, tmp_path / "once.csv", NOW)
     import_events(tmp_path / "once.csv", tmp_path / "twice.csv", date(2026, 6, 1))
     assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "once.csv").read_bytes()
-
-
-def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path):
     text = "Name;Von;Bis;Bild\nder Große Krieg;28.7.1914;Nov 11, 1918;x.png\nMesse;1953;present;\n"
     file = table(tmp_path, text.encode("cp1252"))
     options = EventTableOptions(event="Name", start="Von", end="Bis")
@@ -84,23 +72,24 @@ def test_a_table_with_its_own_columns_dates_and_encoding_is_imported(tmp_path):
         "cells separated by ;",
         "no event shows the column bild",
     )
-
-
-def test_an_import_asks_whether_day_or_month_comes_first(tmp_path):
     file = table(tmp_path, "event,start,end\nthe Fair,01/02/1992,\n")
     with pytest.raises(ConfigError, match="whether '01/02/1992' has the day or the month first"):
         import_events(file, tmp_path / "out.csv", NOW)
     import_events(file, tmp_path / "out.csv", NOW, EventTableOptions(date_format="month-first"))
     assert ",1992-01-02," in (tmp_path / "out.csv").read_text()
-
-
-def test_what_spreadsheets_add_is_no_defect(tmp_path):
     text = b"\xef\xbb\xbfEvent, start,end,multi_year_spans\r\n\r\nthe  War\t,1914,1918,\r\n,,,\r\n"
     (row,) = read_user_events(table(tmp_path, text), NOW)
     assert (row.event, row.start) == ("the War", PartialDate(1914))
+    rows = "".join(f"E{n},{n // 12 + 1:04d}-{n % 12 + 1:02d},,,\n" for n in range(10_000))
+    ends = (f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(1, 10_001))
+    closed = "".join(
+        line.replace(",,,", f",{end},,king") + "\n"
+        for line, end in zip(rows.splitlines(), ends, strict=True)
+    )
+    assert len(read_user_events(table(tmp_path, ROLES + closed), NOW)) == 10_000
 
 
-def test_every_defect_is_named_by_file_and_line(tmp_path):
+def test_defects_and_places_leave_the_old_table(tmp_path):
     rows = ["A,1918,1914,", "B,1914-13,1918-02-30,", "C,1914,1918,", '"D",1900,1901,1902']
     assert defects(tmp_path, SMALL + "\n".join(rows) + "\n") == (
         "own.csv:2: 'A' ends on 1914, before its start on 1918\n"
@@ -109,12 +98,19 @@ def test_every_defect_is_named_by_file_and_line(tmp_path):
         "or nothing while it lasts\n"
         "own.csv:5: 'D' has the year 1902, after its end on 1901"
     )
-
-
-def test_of_many_defects_twenty_are_named_and_the_rest_counted(tmp_path):
     text = defects(tmp_path, SMALL + "".join(f"E{n},x,1900,\n" for n in range(30)))
     assert text.count("is not a date") == 20
     assert text.endswith("\nown.csv: 10 more defects")
+    with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
+        import_events(tmp_path / "no.csv", tmp_path / "out.csv", NOW)
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    with pytest.raises(DatasetError):
+        import_events(table(tmp_path, SMALL + "A,1918,1914,\n"), out, NOW)
+    assert out.read_text() == "old"
+    file = table(tmp_path, SMALL + "A,1914,1918,\n")
+    with pytest.raises(ConfigError, match=r"cannot write .*out\.csv: No such file or directory"):
+        import_events(file, tmp_path / "nowhere/out.csv", NOW)
 
 
 @pytest.mark.parametrize(
@@ -179,25 +175,6 @@ def test_a_file_that_is_no_table_is_refused(tmp_path, data, reason):
     assert defects(tmp_path, data).startswith(reason)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
-        import_events(tmp_path / "no.csv", tmp_path / "out.csv", NOW)
-
-
-def test_an_old_table_stays_where_the_new_one_is_refused(tmp_path):
-    out = tmp_path / "out.csv"
-    out.write_text("old")
-    with pytest.raises(DatasetError):
-        import_events(table(tmp_path, SMALL + "A,1918,1914,\n"), out, NOW)
-    assert out.read_text() == "old"
-
-
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
-    file = table(tmp_path, SMALL + "A,1914,1918,\n")
-    with pytest.raises(ConfigError, match=r"cannot write .*out\.csv: No such file or directory"):
-        import_events(file, tmp_path / "nowhere/out.csv", NOW)
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -210,13 +187,3 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 )
 def test_spans_of_one_role_may_touch(tmp_path, rows):
     assert len(read_user_events(table(tmp_path, ROLES + rows), NOW)) == 2
-
-
-def test_reading_ten_thousand_rows_of_one_role_takes_no_square_time(tmp_path):
-    rows = "".join(f"E{n},{n // 12 + 1:04d}-{n % 12 + 1:02d},,,\n" for n in range(10_000))
-    ends = (f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(1, 10_001))
-    closed = "".join(
-        line.replace(",,,", f",{end},,king") + "\n"
-        for line, end in zip(rows.splitlines(), ends, strict=True)
-    )
-    assert len(read_user_events(table(tmp_path, ROLES + closed), NOW)) == 10_000

@@ -25,7 +25,7 @@ def right(log):
     return next(sample for sample in log.samples if sample.id == "right")
 
 
-def test_messages_are_there_in_order_with_reasoning_and_calls(right):
+def test_messages_calls_scores_and_tokens_are_those_of_the_run(right, log):
     roles = [message.role for message in right.messages]
     assert roles == ["user", "assistant", "tool", "assistant"]
     asked, told = right.messages[1:3]
@@ -35,30 +35,6 @@ def test_messages_are_there_in_order_with_reasoning_and_calls(right):
     assert asked.tool_calls[0].arguments == {"query": "Falklands War"}
     assert told.tool_call_id == asked.tool_calls[0].id
     assert right.target == ["1982-04-02"]
-
-
-def test_scores_are_those_of_the_scorer(log, right):
-    assert right.scores["exact_match"].value == 1.0
-    assert right.scores["exact_match"].answer == "1982-04-02"
-    by_name = {score.name: score for score in log.results.scores}
-    assert by_name["exact_match"].metrics["mean"].value == 0.5
-    assert (by_name["exact_match"].scored_samples, log.results.total_samples) == (2, 4)
-
-
-def test_cached_tokens_are_counted_apart_and_add_up(log, right):
-    usage = right.model_usage["openai/gpt-5"]
-    assert (usage.input_tokens, usage.input_tokens_cache_read, usage.output_tokens) == (155, 80, 14)
-    assert (usage.total_tokens, usage.reasoning_tokens) == (249, 6)
-    assert log.stats.model_usage["openai/gpt-5"].total_tokens == 249
-
-
-def test_unknown_tokens_stay_unknown(log):
-    wrong = next(sample for sample in log.samples if sample.id == "wrong")
-    assert wrong.model_usage == {}
-    assert wrong.metadata["usage_known"] is False
-
-
-def test_each_call_is_an_event_the_failed_one_too(right):
     kinds = [event.event for event in right.events]
     assert kinds == ["model", "model", "tool", "model"]
     assert right.events[0].error == "too many requests"
@@ -66,9 +42,18 @@ def test_each_call_is_an_event_the_failed_one_too(right):
     assert right.events[1].working_time == 0.25
     assert right.events[2].result.startswith("It began on 1982-04-02.")
     assert len(right.events[3].input) == 3
-
-
-def test_failed_and_unfinished_episodes_are_errors_and_the_log_says_so(log):
+    assert right.scores["exact_match"].value == 1.0
+    assert right.scores["exact_match"].answer == "1982-04-02"
+    by_name = {score.name: score for score in log.results.scores}
+    assert by_name["exact_match"].metrics["mean"].value == 0.5
+    assert (by_name["exact_match"].scored_samples, log.results.total_samples) == (2, 4)
+    usage = right.model_usage["openai/gpt-5"]
+    assert (usage.input_tokens, usage.input_tokens_cache_read, usage.output_tokens) == (155, 80, 14)
+    assert (usage.total_tokens, usage.reasoning_tokens) == (249, 6)
+    assert log.stats.model_usage["openai/gpt-5"].total_tokens == 249
+    wrong = next(sample for sample in log.samples if sample.id == "wrong")
+    assert wrong.model_usage == {}
+    assert wrong.metadata["usage_known"] is False
     errors = {sample.id: sample.error.message for sample in log.samples if sample.error}
     assert errors == {"lost": "ModelError: the server is gone", "cut": "unfinished"}
     assert log.status == "error"

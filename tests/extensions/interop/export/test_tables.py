@@ -3,6 +3,7 @@
 import json
 
 import pandas as pd
+import pytest
 
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.episodes.trace.texts import Texts
@@ -15,8 +16,14 @@ from agent_env.records.trace_events import ToolCalled
 from tests.extensions.interop.export.runs import Clock, a_run, source_of
 
 
-def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path):
-    found = {t["episodes"][0]["sample"]: t["episodes"][0] for t in rows(source_of(a_run(tmp_path)))}
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Nobody changes it."""
+    return a_run(tmp_path_factory.mktemp("exported") / "run")
+
+
+def test_rows_have_scores_and_sums_of_their_steps(run):
+    found = {t["episodes"][0]["sample"]: t["episodes"][0] for t in rows(source_of(run))}
     right = found["right"]
     assert right["score_exact_match"] == 1.0
     assert (right["input_tokens"], right["output_tokens"], right["cached_tokens"]) == (235, 14, 80)
@@ -27,10 +34,7 @@ def test_an_episode_is_one_row_with_its_scores_and_sums(tmp_path):
     assert found["wrong"]["input_tokens"] is None
     assert (found["lost"]["score_exact_match"], found["lost"]["status"]) == (None, "failed")
     assert (found["cut"]["outcome"], found["cut"]["answer"]) == ("unfinished", None)
-
-
-def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path):
-    tables = next(t for t in rows(source_of(a_run(tmp_path))) if t["episodes"][0]["steps"] == 2)
+    tables = next(t for t in rows(source_of(run)) if t["episodes"][0]["steps"] == 2)
     steps = tables["steps"]
     assert [(s["call"], s["step"], s["error_kind"]) for s in steps] == [
         (1, None, "rate_limit"), (2, 1, None), (3, 2, None),
@@ -38,8 +42,8 @@ def test_the_tokens_of_the_steps_add_up_to_those_of_their_episode(tmp_path):
     assert sum(s["input_tokens"] for s in steps) == tables["episodes"][0]["input_tokens"] == 235
 
 
-def test_json_lines_and_parquet_hold_the_same_rows(tmp_path):
-    source = source_of(a_run(tmp_path / "run"))
+def test_json_lines_and_parquet_hold_the_same_typed_rows(run, tmp_path):
+    source = source_of(run)
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
     counts = write_jsonl(source, tmp_path / "a")
@@ -51,16 +55,12 @@ def test_json_lines_and_parquet_hold_the_same_rows(tmp_path):
     assert list(json.loads(lines[0])) == list(written.columns)
     assert written["input_tokens"].isna().sum() == 1
     assert written["input_tokens"].sum() == 235
-
-
-def test_parquet_is_typed_alike_where_a_column_is_empty(tmp_path):
     import pyarrow.parquet as pq
 
-    folder = a_run(tmp_path / "run")
     kinds = []
     for name, choice in (("all", Choice()), ("none", Choice(names=frozenset()))):
         (tmp_path / name).mkdir()
-        write_parquet(source_of(folder, choice), tmp_path / name)
+        write_parquet(source_of(run, choice), tmp_path / name)
         kinds.append(pq.read_schema(tmp_path / name / "steps.parquet"))
     assert kinds[0] == kinds[1]
 
@@ -112,8 +112,8 @@ def _sft(source, out):
     return [json.loads(line) for line in (out / "sft.jsonl").read_text().splitlines()]
 
 
-def test_a_trajectory_is_a_chat_with_its_tools(tmp_path):
-    chat = _sft(source_of(a_run(tmp_path / "run"), Choice(min_score=1.0)), tmp_path / "out")[0]
+def test_chats_and_rollouts_have_tools_and_rewards(run, tmp_path):
+    chat = _sft(source_of(run, Choice(min_score=1.0)), tmp_path / "out")[0]
     assert [m["role"] for m in chat["messages"]] == ["user", "assistant", "tool", "assistant"]
     asked, told = chat["messages"][1:3]
     function = {"name": "web_search", "arguments": '{"query": "Falklands War"}'}
@@ -122,16 +122,10 @@ def test_a_trajectory_is_a_chat_with_its_tools(tmp_path):
     assert told["tool_call_id"] == "call_1"
     assert chat["tools"][0]["function"]["name"] == "web_search"
     assert chat["messages"][chat["prompt_messages"] - 1]["content"] == "Which day was it?"
-
-
-def test_only_episodes_with_the_score_are_taken_and_the_rest_is_counted(tmp_path):
-    source = source_of(a_run(tmp_path / "run"), Choice(min_score=1.0))
+    source = source_of(run, Choice(min_score=1.0))
     assert [c["metadata"]["episode"] for c in _sft(source, tmp_path / "a")] == ["web/right.1"]
     assert source.left_out == 3
-
-
-def test_a_rollout_has_prompt_completion_and_reward(tmp_path):
-    source, out = source_of(a_run(tmp_path / "run")), tmp_path / "out"
+    source, out = source_of(run), tmp_path / "rollouts"
     out.mkdir()
     assert write_rollouts(source, out) == {"results": 2}
     right, wrong = (json.loads(x) for x in (out / "results.jsonl").read_text().splitlines())

@@ -43,12 +43,34 @@ def _lm_rows(values):
     ]
 
 
-def test_a_line_that_is_cut_costs_that_episode_alone(tmp_path):
+def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
     file = _lines(tmp_path / "samples_x.jsonl", _lm_rows([1, 0, 1]))
     file.write_text(file.read_text()[:-20])
     log = _read(file)
     assert len(log.episodes) == 2
     assert "no JSON objects, or cut (1, the first samples_x.jsonl:3)" in log.notes[1]
+    (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
+    files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
+    options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
+    with pytest.raises(DatasetError, match=r"a/t\.jsonl: holds a value that its tool does not"):
+        compare_tasks(options, lambda text: None)
+    rows = _lm_rows([1, 0])
+    a = _lines(tmp_path / "a/samples_x.jsonl", rows[:1])
+    b = _lines(tmp_path / "b/samples_x.jsonl", rows[1:])
+    with pytest.raises(ConfigError, match=r"no sample in common.* a has .*; b has "):
+        _compare(a, b)
+    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
+    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
+    _, notes = _compare(a, b)
+    values = "values of score that are no numbers (2, the first '0.5' in samples_x.jsonl:2)"
+    assert f"{a}: left out: {values}" in notes
+    half = "\ud800"
+    rows = _lm_rows([1, 1])
+    rows[0] |= {"doc_id": f"../{half}", "arguments": [[half, {}]], "resps": [[f"{half}="]]}
+    log = _lines(tmp_path / "in" / "samples_x.jsonl", rows)
+    (run,) = import_logs([log], tmp_path / "run1", lambda text: None)
+    assert (run.episodes, run.transcripts) == (2, 1)
+    assert {path.parent.name for path in (tmp_path / "run1").rglob("*.1.jsonl")} == {"log"}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -61,22 +83,6 @@ def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
     text = json.dumps(comparison_json(task.comparison, tables), allow_nan=False)
     conditions = json.loads(text)["conditions"]
     assert "score" in json.dumps(conditions)
-
-
-def test_a_row_that_names_no_sample_is_told_with_its_file(tmp_path):
-    (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
-    files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
-    options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
-    with pytest.raises(DatasetError, match=r"a/t\.jsonl: holds a value that its tool does not"):
-        compare_tasks(options, lambda text: None)
-
-
-def test_logs_without_a_common_sample_are_told_by_theirs(tmp_path):
-    rows = _lm_rows([1, 0])
-    a = _lines(tmp_path / "a/samples_x.jsonl", rows[:1])
-    b = _lines(tmp_path / "b/samples_x.jsonl", rows[1:])
-    with pytest.raises(ConfigError, match=r"no sample in common.* a has .*; b has "):
-        _compare(a, b)
 
 
 @pytest.mark.parametrize(
@@ -97,31 +103,10 @@ def test_a_score_of_another_range_is_pointed_out(tmp_path, first, second, ranges
     assert [each for each in remarks if "may not mean" in each] == expected
 
 
-def test_texts_in_place_of_numbers_are_counted(tmp_path):
-    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
-    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
-    _, notes = _compare(a, b)
-    values = "values of score that are no numbers (2, the first '0.5' in samples_x.jsonl:2)"
-    assert f"{a}: left out: {values}" in notes
-
-
-def test_a_folder_that_no_tool_wrote_is_refused(tmp_path):
+def test_folders_and_signs_that_no_tool_wrote(tmp_path):
     with pytest.raises(ConfigError, match=r"is no folder of results that is known; known: logs of"):
         read_logs([tmp_path], None)
-
-
-def test_half_a_surrogate_pair_becomes_a_sign_that_files_can_hold():
     assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
-
-
-def test_halves_of_pairs_anywhere_are_imported(tmp_path):
-    half = "\ud800"
-    rows = _lm_rows([1, 1])
-    rows[0] |= {"doc_id": f"../{half}", "arguments": [[half, {}]], "resps": [[f"{half}="]]}
-    log = _lines(tmp_path / "in" / "samples_x.jsonl", rows)
-    (run,) = import_logs([log], tmp_path / "run", lambda text: None)
-    assert (run.episodes, run.transcripts) == (2, 1)
-    assert {path.parent.name for path in (tmp_path / "run").rglob("*.1.jsonl")} == {"log"}
 
 
 @pytest.mark.parametrize("digits", ["1e999", "NaN", "-Infinity", "9" * 400, "9" * 5000])

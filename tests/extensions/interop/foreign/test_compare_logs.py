@@ -47,7 +47,7 @@ def _table(folder, text=TABLE, mapping=MAPPING):
 
 
 def _lm_eval(folder, values, **more):
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     file = folder / "samples_addition_2026-11-22T10-00-00.000000.jsonl"
     lines = [
         {"doc_id": n, "doc": {"q": n}, "target": "4", "arguments": {}, "resps": [["4"]],
@@ -59,7 +59,7 @@ def _lm_eval(folder, values, **more):
     return file
 
 
-def test_a_table_is_compared_by_model(tmp_path):
+def test_a_table_is_compared_by_model_and_cluster_on_one_axis(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", **_table(tmp_path))
     assert task.name == "results"
     assert [arm.label for arm in task.comparison.study.arms] == ["a", "b"]
@@ -67,13 +67,18 @@ def test_a_table_is_compared_by_model(tmp_path):
     (difference,) = task.comparison.contrasts
     assert (difference.name, difference.pairs, difference.unpaired) == ("b − a", 4, 1)
     assert difference.difference.value == 0.5
-
-
-def test_samples_of_one_field_are_drawn_together(tmp_path):
     task, _ = _compare(tmp_path / "results.csv", cluster="topic", **_table(tmp_path))
     assert task.comparison.cluster_count == 3
     with pytest.raises(ConfigError, match="no sample has the field 'colour'; known: topic"):
         _compare(tmp_path / "results.csv", cluster="colour", **_table(tmp_path))
+    pytest.importorskip("matplotlib")
+    from agent_env.analysis.figures import condition_bars
+
+    task, _ = _compare(tmp_path / "results.csv", contrasts=("b:a",), **_table(tmp_path))
+    figure = condition_bars(task.comparison)
+    (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
+    assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
+    assert "outcomes" not in [table.name for table in select_tables(task.comparison, ["all"], ())]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +96,7 @@ def test_mistakes_are_named_with_file_and_field(tmp_path, text, mapping, message
         _compare(tmp_path / "results.csv", **changes)
 
 
-def test_samples_of_lm_eval_are_paired_by_document(tmp_path):
+def test_samples_of_lm_eval_are_paired_or_refused_with_what_is_known(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0, 0, 1, 1, 0, 1])
     tools = _lm_eval(tmp_path / "large", [1, 0, 1, 1, 1, 1])
     task, notes = _compare(plain, tools)
@@ -99,45 +104,22 @@ def test_samples_of_lm_eval_are_paired_by_document(tmp_path):
     assert [arm.label for arm in task.comparison.study.arms] == ["small", "large"]
     assert task.comparison.contrasts[0].difference.value == pytest.approx(1 / 3)
     assert notes[0].endswith("the file tells no tokens and no errors")
-
-
-def test_documents_that_changed_are_left_out_and_counted(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0, 0, 1])
     tools = _lm_eval(tmp_path / "large", [1, 0, 1], doc_hash="another")
     tools.write_text(tools.read_text().replace("another", "hash0", 1))
     task, _ = _compare(plain, tools)
     assert len(task.comparison.study.samples) == 1
     assert "2 samples bear the same id but differ" in task.comparison.study.notes[0]
-
-
-def test_logs_without_a_score_in_common_are_refused(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0])
     other = _lm_eval(tmp_path / "large", [0], metrics=["f1"], f1=0.5)
     with pytest.raises(ConfigError, match=r"no score in common: .*exact_match; .*f1"):
         _compare(plain, other)
-
-
-def test_what_is_no_log_is_refused_with_what_is_known(tmp_path):
+    task, _ = _compare(_lm_eval(tmp_path / "small", [0, 1]), _lm_eval(tmp_path / "large", [1, 1]))
+    rows = {row[0]: row[1] for row in settings(task.manifests).rows}
+    assert ".jsonl, lm-evaluation-harness" in str(rows["log of another tool"])
+    assert rows.keys().isdisjoint({"strategies", "tokens counted by", "begun", "prompt"})
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(DatasetError, match=r"is no log that is known; known: logs of Inspect"):
         _compare(tmp_path / "x.jsonl", tmp_path / "x.jsonl")
     with pytest.raises(ConfigError, match="compare runs with runs, and logs with logs"):
         _compare(tmp_path / "x.jsonl", tmp_path)
-
-
-def test_bars_of_logs_stand_on_one_axis_and_no_table_is_empty(tmp_path):
-    pytest.importorskip("matplotlib")
-    from agent_env.analysis.figures import condition_bars
-
-    task, _ = _compare(tmp_path / "results.csv", contrasts=("b:a",), **_table(tmp_path))
-    figure = condition_bars(task.comparison)
-    (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
-    assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
-    assert "outcomes" not in [table.name for table in select_tables(task.comparison, ["all"], ())]
-
-
-def test_the_report_says_which_log_it_is_of_and_guesses_no_setting(tmp_path):
-    task, _ = _compare(_lm_eval(tmp_path / "small", [0, 1]), _lm_eval(tmp_path / "large", [1, 1]))
-    rows = {row[0]: row[1] for row in settings(task.manifests).rows}
-    assert ".jsonl, lm-evaluation-harness" in str(rows["log of another tool"])
-    assert rows.keys().isdisjoint({"strategies", "tokens counted by", "begun", "prompt"})

@@ -86,9 +86,7 @@ def test_likelihoods_of_continuations_are_one_reply(tmp_path):
     assert (transcript.gold, transcript.answer) == ("0", None)
 
 
-def test_worked_examples_belong_to_the_prompt_and_lists_of_older_versions_are_read(
-    tmp_path,
-):
+def test_worked_examples_belong_to_the_prompt_and_lists_of_older_versions_are_read(tmp_path):
     chat = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "2 + 2?"},

@@ -15,13 +15,10 @@ def _options(**parameters):
     return run_options("time-puzzles", parameters)
 
 
-def test_parameters_are_those_of_a_run_under_one_condition():
+def test_parameters_are_those_of_one_condition_as_yaml_gives_them():
     options = _options(condition="python+web", count=60, seed=7, steps=4, tool_protocol="text")
     assert (options.conditions, options.limit, options.seed) == (("python+web",), 60, 7)
     assert (options.limits, options.parameters) == ({"steps": 4}, {"tool_protocol": "text"})
-
-
-def test_values_are_taken_as_yaml_gives_them():
     options = _options(options=["facts=2", "3"], where={"solution_count": 1})
     assert (options.options, options.where) == (("facts=2,3",), ("solution_count=1",))
     assert _options(as_of=date(2020, 1, 2)).web.as_of == "2020-01-02"

@@ -9,14 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.families.temp_answers.scoring.answer_spec import (
-    SECONDS,
-    convert,
-    days_from_civil,
-    find_dates,
-    impossible,
-    parse_unit,
-)
+from agent_env.families.temp_answers.scoring import answer_spec
 from agent_env.families.temp_answers.scoring.time_parser import read_number
 
 
@@ -28,19 +21,29 @@ from agent_env.families.temp_answers.scoring.time_parser import read_number
     ],
 )  # fmt: skip
 def test_units_are_known_by_their_names(text, unit):
-    assert parse_unit(text) == unit
+    assert answer_spec.parse_unit(text) == unit
 
 
-def test_a_month_is_no_number_of_days():
-    assert convert(2, "months", "days") is None
-    assert convert(2, "years", "months") == 24
-    assert convert(90, "minutes", "hours") == 1.5
+def test_orders_calendars_and_units_are_kept_to():
+    assert answer_spec.convert(2, "months", "days") is None
+    assert answer_spec.convert(2, "years", "months") == 24
+    assert answer_spec.convert(90, "minutes", "hours") == 1.5
+    (us,), (eu,) = (
+        answer_spec.find_dates("10/01/2015"),
+        answer_spec.find_dates("10/01/2015", day_first=True),
+    )
+    assert (us.month, us.day, eu.month, eu.day) == (10, 1, 1, 10)
+    assert list(answer_spec.find_dates("2001-02-30")) == []
+    assert answer_spec.impossible("2001-02-30")
+    assert not answer_spec.impossible("2000-02-29")
+    (before,), (after,) = answer_spec.find_dates("1 BC"), answer_spec.find_dates("AD 1")
+    assert (after.year or 0) - (before.year or 0) == 1
 
 
-@given(st.integers(-(10**18), 10**18), st.sampled_from(sorted(SECONDS)))
+@given(st.integers(-(10**18), 10**18), st.sampled_from(sorted(answer_spec.SECONDS)))
 def test_turning_a_unit_into_seconds_and_back_loses_nothing(amount, unit):
-    seconds = convert(amount, unit, "seconds")
-    assert convert(seconds, "seconds", unit) == amount
+    seconds = answer_spec.convert(amount, unit, "seconds")
+    assert answer_spec.convert(seconds, "seconds", unit) == amount
 
 
 @pytest.mark.parametrize(
@@ -69,29 +72,13 @@ def test_numbers_in_digits_and_words(text, number):
     ],
 )  # fmt: skip
 def test_what_is_missing_stays_missing(text, found):
-    (only,) = find_dates(text)
+    (only,) = answer_spec.find_dates(text)
     assert (only.year, only.month, only.day) == found
-
-
-def test_a_declared_order_decides_between_day_and_month():
-    (us,), (eu,) = find_dates("10/01/2015"), find_dates("10/01/2015", day_first=True)
-    assert (us.month, us.day, eu.month, eu.day) == (10, 1, 1, 10)
-
-
-def test_days_that_no_calendar_has_are_none():
-    assert list(find_dates("2001-02-30")) == []
-    assert impossible("2001-02-30")
-    assert not impossible("2000-02-29")
 
 
 @given(st.dates(date(1, 1, 1), date(9999, 12, 31)))
 def test_ordinals_are_those_of_the_calendar(day):
-    ordinal = days_from_civil(day.year, day.month, day.day)
+    ordinal = answer_spec.days_from_civil(day.year, day.month, day.day)
     assert ordinal == (day - date(1970, 1, 1)).days
-    (found,) = find_dates(f"{day.year:04}-{day.month:02}-{day.day:02}")
+    (found,) = answer_spec.find_dates(f"{day.year:04}-{day.month:02}-{day.day:02}")
     assert found.ordinal == ordinal
-
-
-def test_there_is_no_year_between_1_bc_and_1_ad():
-    (before,), (after,) = find_dates("1 BC"), find_dates("AD 1")
-    assert (after.year or 0) - (before.year or 0) == 1

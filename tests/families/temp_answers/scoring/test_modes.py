@@ -14,9 +14,6 @@ from agent_env.families.temp_answers.paper_measures import Answers, baselines, s
 from agent_env.families.temp_answers.responses import Response, ResponseFile
 from agent_env.families.temp_answers.scoring.modes import score_paper, score_v2, summarize
 
-Row = tuple[str, str, str, str | None]
-"""Label, format, unit, response."""
-
 
 def table_file(rows, model="A", first=0):
     return ResponseFile(
@@ -62,16 +59,13 @@ MIXED = (
 )  # fmt: skip
 
 
-def test_the_figures_of_both_modes():
+def test_the_figures_of_both_modes_and_their_causes():
     (ours,), (theirs,) = v2(table_file(MIXED)), paper(table_file(MIXED))
     assert (ours.n, ours.exact_match, ours.n_smape, ours.unparsed) == (8, 62.5, 6, 1)
     assert ours.smape == pytest.approx((100 / 61 + 100) / 6)
     assert ours.outcomes == {"parsed": 7, "refused": 1}
     assert (theirs.n, theirs.exact_match, theirs.n_smape, theirs.unparsed) == (8, 37.5, 6, 1)
     assert theirs.n_mase == 7
-
-
-def test_the_modes_differ_by_named_causes():
     file = table_file(MIXED)
     found = list(disagreements([file], score_paper([file]).items, score_v2([file]).items))
     assert [d.cause for d in found] == [
@@ -84,9 +78,6 @@ def test_the_modes_differ_by_named_causes():
     ])  # fmt: skip
     found = list(disagreements([objects], score_paper([objects]).items, score_v2([objects]).items))
     assert [d.cause for d in found] == ["keys by position", "v2 alone reads it: no strict JSON"]
-
-
-def test_another_model_changes_no_score_of_v2_but_those_of_the_paper():
     rng = Random(1)
     rows = [years(rng.randrange(1, 90), rng.randrange(1, 90)) for _ in range(20)]
     shown, other = table_file(rows), table_file([years(1000, 5)] * 9, "B", first=100)
@@ -118,7 +109,7 @@ def test_the_order_of_rows_changes_nothing_in_v2(pairs, rng):
     assert 0 <= (one.smape or 0) <= 100
 
 
-def test_the_same_answers_in_another_unit_are_as_often_exact():
+def test_units_missing_golds_and_intervals_change_what_they_should():
     seconds = [(f"{{'answer': {60 * n}}}", "seconds", 60 * n + n % 2) for n in range(9)]
     minutes = [(f"{{'answer': {n}}}", "minutes", n + n % 2 / 60) for n in range(9)]
     one, other = (
@@ -126,9 +117,6 @@ def test_the_same_answers_in_another_unit_are_as_often_exact():
         for rows in (seconds, minutes)
     )
     assert one[0].exact_match == other[0].exact_match == pytest.approx(500 / 9)
-
-
-def test_rows_without_a_gold_are_counted_and_in_no_mean_of_v2():
     file = table_file([
         years(17, 17), ("long ago", "yyyy", "date_years", "Final Answer: 2009"),
         ("3", "<num_moons>", "moons", "Final Answer: 3"),
@@ -139,15 +127,9 @@ def test_rows_without_a_gold_are_counted_and_in_no_mean_of_v2():
         "label 'long ago' is no year of years": 1,
         "answer_format '<num_moons>' and answer_temporal_unit 'moons' are unknown": 1,
     }
-
-
-def test_paper_scales_by_the_distance_to_given_centroids():
     file = table_file([years(20, 22), years(60, 50)])
     (items,) = score_paper([file], {("ttqa", "years"): [16.0, 80.0]}).items
     assert [item.scaled for item in items] == [0.5, 0.5]
-
-
-def test_intervals_are_drawn_by_table():
     file = table_file([years(n, n + n % 4 // 2) for n in range(40)])
     (found,) = v2(file)
     low, high = found.intervals["exact_match"]
@@ -155,22 +137,10 @@ def test_intervals_are_drawn_by_table():
     assert high - low > 2 * 1.96 * 100 * math.sqrt(0.25 / 40) * 0.9  # pairs count once
     (right,) = v2(table_file([years(5, 5)] * 6))
     assert right.intervals["exact_match"] == (pytest.approx(43.85, abs=0.01), 100.0)
-
-
-def test_rank_correlation_takes_ties_at_their_mean():
     assert spearman([(1, 1), (2, 2), (3, 3)]) == pytest.approx(1.0)
     assert spearman([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1.0)
     assert spearman([(1, 1), (1, 2)]) is None
     assert spearman([(1, 1), (2, 2), (2, 3), (4, 4)]) == pytest.approx(0.9487, abs=1e-4)
-
-
-FINER = [
-    years(20, "20 years and 3 months"), years(53, "52 years, 7 months, and 8 days"),
-    years(13, "12.5 years"), years(5, "5-6 years"),
-]  # fmt: skip
-
-
-def test_answers_as_intervals_are_right_by_floor_or_by_rounding_or_within_a_band():
     file = table_file(FINER)
     (items,), (found,) = score_v2([file]).items, v2(file)
     assert [(i.exact, i.floor, i.rounded, i.outcome) for i in items] == [
@@ -181,9 +151,22 @@ def test_answers_as_intervals_are_right_by_floor_or_by_rounding_or_within_a_band
     assert (found.exact_match, found.floor, found.rounded) == (25.0, 25.0, 75.0)
     assert (found.bands[1], found.unparsed) == (100.0, 1)
     assert found.outcomes == {"finer than asked": 2, "parsed": 1, "unparsable": 1}
+    rows = [("1907", "yyyy", "years", "Final Answer: 1907")] * 2 + [years(k, k) for k in (3, 8)]
+    found = made(measures.label_densities, "v2", table_file([*rows, *MIXED]))
+    names = {row.partition(",")[0] for row, _ in found}
+    assert names == {"TTQA head calendar years", "TTQA head years", "TTQA head days",
+                     "TTQA head date"}  # fmt: skip
+    assert found["TTQA head calendar years, 1907 to 1907", "bin 1"].value == 100
+    assert any(row.startswith("TTQA head date, 1837.") for row, _ in found)
 
 
-def test_constant_answers_of_the_paper_are_made_by_unit_over_all_rows():
+FINER = [
+    years(20, "20 years and 3 months"), years(53, "52 years, 7 months, and 8 days"),
+    years(13, "12.5 years"), years(5, "5-6 years"),
+]  # fmt: skip
+
+
+def test_constant_answers_and_tables_of_the_paper():
     rows = [years(10, 10), years(30, 30), ("50", "<num_days>", "days", "Final Answer: 50")]
     files = (table_file(rows), table_file(rows[:1], "B"))
     scores = score_paper(files, {("ttqa", "years"): [20.0], ("ttqa", "days"): [40.0]})
@@ -193,9 +176,6 @@ def test_constant_answers_of_the_paper_are_made_by_unit_over_all_rows():
     assert mean.smape == pytest.approx(smape)
     assert mean.mase == pytest.approx((2 * (guess - 10) / 10 + (30 - guess) / 10) / 4)
     assert (median.exact_match, median.smape, median.mase) == (75.0, 12.5, 0.5)
-
-
-def test_constant_dates_are_taken_in_seconds():
     rows = [(f"January {d:02}, 1970", "%B %d, %Y", "date", "?") for d in (1, 2, 9)]
     files = (table_file(rows),)
     scores = score_paper(files, {("ttqa", "date"): [86_400.0 * 10]})
@@ -206,15 +186,6 @@ def test_constant_dates_are_taken_in_seconds():
         pytest.approx(100 / 3),
         pytest.approx((0.1 + 3.5) / 3),
     )
-
-
-def made(measure, mode, *files):
-    scores = score_v2(files) if mode == "v2" else score_paper(files)
-    answers = Answers(files, mode, scores, summarize(scores.items, mode))
-    return {(row, quantity): estimate for row, quantity, estimate in measure(answers)}
-
-
-def test_figures_of_the_papers_tables():
     objects = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 4)
     files = (table_file(MIXED), table_file(MIXED[:4], "B"), objects)
     errors = made(measures.frequent_errors, "v2", *files)
@@ -231,18 +202,12 @@ def test_figures_of_the_papers_tables():
     possible = made(measures.possible_smape, "v2", *files)
     assert possible["least, errors of 25 % or more", "EM 0 %"].value == 25
     assert possible["most", "EM 30 %"].value == 70
-
-
-def test_models_with_equal_means_stand_by_exact_match_and_have_pooled_intervals():
     same = [years(10 + k, 10 + k + (k % 3 == 0)) for k in range(30)]
     found = made(measures.rankings, "v2", *(table_file(same, name) for name in ("A", "A", "B")))
     assert list(found) == [(m, q) for q in ("EM", "sMAPE", "MASE") for m in "AB"]
     pooled, own = found["A", "EM"], found["B", "EM"]
     assert pooled.value == own.value
     assert own.low - 3 < pooled.low < own.high < pooled.high + 3
-
-
-def test_files_with_an_infinite_mean_are_in_no_mean_of_a_model():
     finite = table_file([years(10 + k, 11 + k) for k in range(12)])
     infinite = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 3)
     assert len(made(measures.rankings, "paper", finite, infinite)) == 3
@@ -252,11 +217,7 @@ def test_files_with_an_infinite_mean_are_in_no_mean_of_a_model():
     assert (mase.value, mase.method) == (None, "infinite: a gold answer is its own centroid")
 
 
-def test_calendar_years_are_apart_from_years_and_dates_are_years():
-    rows = [("1907", "yyyy", "years", "Final Answer: 1907")] * 2 + [years(k, k) for k in (3, 8)]
-    found = made(measures.label_densities, "v2", table_file([*rows, *MIXED]))
-    names = {row.partition(",")[0] for row, _ in found}
-    assert names == {"TTQA head calendar years", "TTQA head years", "TTQA head days",
-                     "TTQA head date"}  # fmt: skip
-    assert found["TTQA head calendar years, 1907 to 1907", "bin 1"].value == 100
-    assert any(row.startswith("TTQA head date, 1837.") for row, _ in found)
+def made(measure, mode, *files):
+    scores = score_v2(files) if mode == "v2" else score_paper(files)
+    answers = Answers(files, mode, scores, summarize(scores.items, mode))
+    return {(row, quantity): estimate for row, quantity, estimate in measure(answers)}

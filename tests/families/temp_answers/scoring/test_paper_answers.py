@@ -6,57 +6,69 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 
-from agent_env.families.temp_answers.scoring.paper_answers import (
-    _labels,
-    cluster,
-    compare,
-    fuzzy_date,
-    percentage_error,
-    public_labels,
-    read_keys,
-    read_label,
-    read_line,
-    read_object,
-    scaled_error,
-    strict_date,
-)
+from agent_env.families.temp_answers.scoring import paper_answers
 
 CLOCK = date(2025, 1, 1)
 day = datetime.fromisoformat
 
 
-def test_the_first_digits_after_the_marker_are_the_number():
-    assert read_line("Final Answer: In 2009, he was 25", "<num_years>").value == 2009
-    assert read_line("Final Answer: 1,095", "<num_days>").value == 1
-    assert read_line("Final Answer: -3", "<num_days>").value == 3
-    assert read_line("Final Answer: none\nFinal Answer: 4", "<num_days>").value == 4
-    assert read_line("Final Answer: 20091", "yyyy").value == 2009
-    assert read_line("final answer: 4", "<num_days>").value is None
-    assert read_line("Final Answer:\n4", "<num_days>").value is None
+def test_numbers_dates_and_errors_as_published():
+    assert paper_answers.read_line("Final Answer: In 2009, he was 25", "<num_years>").value == 2009
+    assert paper_answers.read_line("Final Answer: 1,095", "<num_days>").value == 1
+    assert paper_answers.read_line("Final Answer: -3", "<num_days>").value == 3
+    assert paper_answers.read_line("Final Answer: none\nFinal Answer: 4", "<num_days>").value == 4
+    assert paper_answers.read_line("Final Answer: 20091", "yyyy").value == 2009
+    assert paper_answers.read_line("final answer: 4", "<num_days>").value is None
+    assert paper_answers.read_line("Final Answer:\n4", "<num_days>").value is None
+    assert paper_answers.read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value == day(
+        "1837-02-17"
+    )
+    assert paper_answers.fuzzy_date(" March 1837", CLOCK) == day("1837-03-01")
+    assert paper_answers.fuzzy_date(" March 5", CLOCK) == day("2025-03-05")
+    assert paper_answers.read_line("Final Answer: long ago", "%B %d, %Y").value is None
+    assert paper_answers.strict_date("9 June, 2021", CLOCK) == day("2021-06-09")
+    assert paper_answers.strict_date("11/02/2018", CLOCK) == day("2018-11-02")
+    assert paper_answers.strict_date("30/11/2018", CLOCK) == day("2018-11-30")
+    assert paper_answers.strict_date("it was on 9 June, 2021 that she left", CLOCK) is None
+    assert paper_answers.strict_date("June 9", CLOCK) is None
+    assert paper_answers.strict_date("1648-10-24", CLOCK) is None
+    assert paper_answers.strict_date(2005, CLOCK) == day("1970-01-01T00:00:00.000002")
+    assert paper_answers.read_object(' "a\nb", "answer": 5}\nDone.', True).value == 5
+    assert paper_answers.read_object(' "a", "answer": 5,}', True).rule == "no strict JSON"
+    assert paper_answers.read_object(' "a", "answer": 5} {x}', True).value is None
+    assert paper_answers.read_object(' "a", "answer": 5', True).rule == "no object"
+    assert paper_answers.read_object('{"explanation": "a", "answer": 5}', False).value == 5
+    gold = paper_answers.read_label("February 17, 1837", "%B %d, %Y")
+    late = paper_answers.read_line("Final Answer: February 17, 1837 at 10:00", "%B %d, %Y")
+    assert paper_answers.compare(late, gold, "date").error == 0
+    zoned = paper_answers.read_line("Final Answer: 1837-02-17T10:00:00-02:00", "%B %d, %Y")
+    found = paper_answers.compare(zoned, gold, "date")
+    assert found.error is None
+    assert (found.amount or 0) - (found.gold or 0) == 43_200
+    found = paper_answers.compare(
+        paper_answers.read_keys({"answer": 2005}),
+        paper_answers.read_keys({"answer": "2005-04-07"}),
+        "date",
+    )
+    assert (found.error, found.amount) == (None, None)
+    assert paper_answers.percentage_error(None, 3.0) == 100.0
+    assert paper_answers.percentage_error(0.0, 0.0) == 0.0
+    assert paper_answers.percentage_error(24.0, 8.0) == 50.0
+    assert paper_answers.scaled_error(5.0, 3.0, 4.0) == 2.0
+    assert paper_answers.scaled_error(3.0, 3.0, 3.0) == 0.0
+    assert paper_answers.scaled_error(4.0, 3.0, 3.0) == math.inf
+    assert paper_answers.scaled_error(None, 3.0, 4.0) is None
+    values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
+    found = paper_answers.cluster(values)
+    assert sorted(round(c) for c in found.centroids) == [22, 1991]
+    assert found.own()[-1] == min(found.centroids)
 
 
 @pytest.mark.parametrize("digits", [301, 5000])
 def test_numbers_beyond_all_floats_are_unparsable(digits):
-    assert read_line(f"Final Answer: {'9' * digits}", "<num_days>").value is None
-    assert read_object(f' "so", "answer": {"9" * digits}}}', True).value is None
-    assert read_label("9" * digits, "<num_days>").value is None
-
-
-def test_dates_are_completed_from_the_clock():
-    assert read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value == day("1837-02-17")
-    assert fuzzy_date(" March 1837", CLOCK) == day("1837-03-01")
-    assert fuzzy_date(" March 5", CLOCK) == day("2025-03-05")
-    assert read_line("Final Answer: long ago", "%B %d, %Y").value is None
-
-
-def test_strict_dates():
-    assert strict_date("9 June, 2021", CLOCK) == day("2021-06-09")
-    assert strict_date("11/02/2018", CLOCK) == day("2018-11-02")
-    assert strict_date("30/11/2018", CLOCK) == day("2018-11-30")
-    assert strict_date("it was on 9 June, 2021 that she left", CLOCK) is None
-    assert strict_date("June 9", CLOCK) is None
-    assert strict_date("1648-10-24", CLOCK) is None
-    assert strict_date(2005, CLOCK) == day("1970-01-01T00:00:00.000002")
+    assert paper_answers.read_line(f"Final Answer: {'9' * digits}", "<num_days>").value is None
+    assert paper_answers.read_object(f' "so", "answer": {"9" * digits}}}', True).value is None
+    assert paper_answers.read_label("9" * digits, "<num_days>").value is None
 
 
 @pytest.mark.parametrize(
@@ -78,47 +90,7 @@ def test_strict_dates():
     ],
 )  # fmt: skip
 def test_the_responses_own_keys_decide(found, value):
-    assert read_keys(found).value == value
-
-
-def test_objects_must_be_strict_json_up_to_the_last_brace():
-    assert read_object(' "a\nb", "answer": 5}\nDone.', True).value == 5
-    assert read_object(' "a", "answer": 5,}', True).rule == "no strict JSON"
-    assert read_object(' "a", "answer": 5} {x}', True).value is None
-    assert read_object(' "a", "answer": 5', True).rule == "no object"
-    assert read_object('{"explanation": "a", "answer": 5}', False).value == 5
-
-
-def test_dates_are_equal_by_whole_days_and_zones_make_them_unequal():
-    gold = read_label("February 17, 1837", "%B %d, %Y")
-    late = read_line("Final Answer: February 17, 1837 at 10:00", "%B %d, %Y")
-    assert compare(late, gold, "date").error == 0
-    zoned = read_line("Final Answer: 1837-02-17T10:00:00-02:00", "%B %d, %Y")
-    found = compare(zoned, gold, "date")
-    assert found.error is None
-    assert (found.amount or 0) - (found.gold or 0) == 43_200
-
-
-def test_a_year_where_a_date_is_asked_cannot_be_compared():
-    found = compare(read_keys({"answer": 2005}), read_keys({"answer": "2005-04-07"}), "date")
-    assert (found.error, found.amount) == (None, None)
-
-
-def test_errors_as_published():
-    assert percentage_error(None, 3.0) == 100.0
-    assert percentage_error(0.0, 0.0) == 0.0
-    assert percentage_error(24.0, 8.0) == 50.0
-    assert scaled_error(5.0, 3.0, 4.0) == 2.0
-    assert scaled_error(3.0, 3.0, 3.0) == 0.0
-    assert scaled_error(4.0, 3.0, 3.0) == math.inf
-    assert scaled_error(None, 3.0, 4.0) is None
-
-
-def test_two_peaks_are_two_clusters_and_noise_goes_to_the_nearest():
-    values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
-    found = cluster(values)
-    assert sorted(round(c) for c in found.centroids) == [22, 1991]
-    assert found.own()[-1] == min(found.centroids)
+    assert paper_answers.read_keys(found).value == value
 
 
 @pytest.mark.parametrize("size", [8, 60, 400])
@@ -128,7 +100,7 @@ def test_clusters_are_those_of_the_public_class(size, seed):
     ages, years = rng.integers(0, 60, size), rng.integers(1950, 2020, size // 2)
     values = np.concatenate([ages, years]).astype(float)
     rng.shuffle(values)
-    labels, strengths = _labels(values, int(0.3 * len(values)))
-    theirs, weights = public_labels(values, int(0.3 * len(values)))
+    labels, strengths = paper_answers._labels(values, int(0.3 * len(values)))
+    theirs, weights = paper_answers.public_labels(values, int(0.3 * len(values)))
     assert labels.tolist() == theirs.tolist()
     assert strengths == pytest.approx(weights)

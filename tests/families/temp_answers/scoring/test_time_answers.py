@@ -48,34 +48,55 @@ def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text, year):
     assert final(text, YEAR).amount == year
 
 
-def test_an_age_that_is_called_so_is_the_amount_among_other_numbers():
+def test_sentences_units_and_times_of_day():
     text = "He won his first Formula One race in Sochi at the age of 22"
     assert final(text, YEARS).amount == 22
     assert final("Aged 22, in one of two races", YEARS).amount == 22
     assert final("He won at the age of 22 and 4 times at the age of 26", YEARS).amount is None
     assert final("4 of 22 at the age of 30", DAYS).rule == "several numbers"
-
-
-def test_a_final_answer_in_a_sentence_is_read_where_no_marker_has_a_colon():
     assert read_response("So the final answer is 1006.", YEAR).amount == 1006
     assert read_response("The final answer is **1006**\n", YEARS).amount == 1006
     marked = "Final Answer: 1006\nThat the final answer is 1007 is wrong."
     assert read_response(marked, YEAR).amount == 1006
     assert read_response("The final answer is not known.", YEAR).outcome == "refused"
     assert read_response("The final answer is one that I must", YEAR).outcome == "truncated"
-
-
-def test_a_date_is_not_completed_from_the_clock():
     month, day = final("March 1837", DATE), final("March 5", DATE)
     assert (month.outcome, month.amount, month.rule) == ("parsed", None, "only a month is given")
     assert (day.outcome, day.rule) == ("unparsable", "a date without a year")
-
-
-def test_a_time_zone_does_not_move_a_date():
     plain = final("1837-02-17", DATE).amount
     assert plain == -48530
     assert final("1837-02-17T23:30:00-08:00", DATE).amount == plain
     assert final("1837-02-17T00:30:00Z", DATE).amount == plain
+    text = "Final Answer: 7\nWait.\n**Final Answer:** 8"
+    assert read_response(text, YEARS).amount == 8
+    asked = AnswerSpec("number", "years", "json", ANSWER)
+    found = continued(' "so", "years": 52, "months": 7, "days": 8}', asked)
+    assert (found.outcome, found.amount) == ("finer than asked", 52)
+    found = continued(' "so", "hours": 2, "minutes": 5, "seconds": 30}', MINUTES)
+    assert (found.outcome, found.amount, found.bounds) == ("finer than asked", 125, (125.5, 125.5))
+    assert continued(' "so", "answer": "02:05:30"}', MINUTES).amount == 125
+    found = final("May 5, 2009", YEAR)
+    assert (found.outcome, found.amount) == ("finer than asked", 2009)
+    for text, amount in (("20 years and 12 months", 21), ("12.5 years", 12.5), ("24 months", 2)):
+        found = final(text, YEARS)
+        assert (found.outcome, found.amount) == ("parsed", amount)
+    assert continued(' "so", "X": 2, "Y": 5, "Z": 45.5}', SPAN).amount == 7545.5
+    found = final("1 year and 365 days", YEARS)
+    assert (found.outcome, found.rule) == ("unparsable", "1 or 2 completed years")
+    assert found.bounds == (pytest.approx(1 + 365 / 366), 2)
+    assert (final("5-6 years", YEARS).amount, final("5-6 years", YEARS).bounds) == (None, (5, 6))
+    assert final("18 to 30 months", YEARS).bounds == (1.5, 2.5)
+    assert final("March 1837", DATE).bounds == (-48518, -48488)
+    assert final("1837", AnswerSpec("month", "months")).bounds == (22044, 22055)
+    clock = AnswerSpec("time", "seconds")
+    assert final("9:30 pm", clock).amount == 77_400
+    assert final("21:30", clock).amount == 77_400
+    assert final("25:30", clock).outcome == "unparsable"
+    assert read_response("Step 1: he was born in", YEARS).outcome == "truncated"
+    assert read_response("So the answer is 5.", YEARS).outcome == "unparsable"
+    assert read_response("It cannot be determined.", YEARS).outcome == "refused"
+    assert final("unknown", YEARS).outcome == "refused"
+    assert read_response(None, YEARS).outcome == "unparsable"
 
 
 # What is read -------------------------------------------------------------------------------------
@@ -111,37 +132,6 @@ def test_a_finer_answer_counts_its_completed_units(text, amount, bounds):
     found = final(text, YEARS)
     assert (found.outcome, found.amount) == ("finer than asked", amount)
     assert found.interval == pytest.approx(bounds)
-
-
-def test_completed_units_of_objects_clocks_and_dates():
-    asked = AnswerSpec("number", "years", "json", ANSWER)
-    found = continued(' "so", "years": 52, "months": 7, "days": 8}', asked)
-    assert (found.outcome, found.amount) == ("finer than asked", 52)
-    found = continued(' "so", "hours": 2, "minutes": 5, "seconds": 30}', MINUTES)
-    assert (found.outcome, found.amount, found.bounds) == ("finer than asked", 125, (125.5, 125.5))
-    assert continued(' "so", "answer": "02:05:30"}', MINUTES).amount == 125
-    found = final("May 5, 2009", YEAR)
-    assert (found.outcome, found.amount) == ("finer than asked", 2009)
-
-
-def test_whole_sums_and_decimals_of_the_unit_are_not_finer():
-    for text, amount in (("20 years and 12 months", 21), ("12.5 years", 12.5), ("24 months", 2)):
-        found = final(text, YEARS)
-        assert (found.outcome, found.amount) == ("parsed", amount)
-    assert continued(' "so", "X": 2, "Y": 5, "Z": 45.5}', SPAN).amount == 7545.5
-
-
-def test_days_that_may_complete_a_year_or_not_are_unparsable():
-    found = final("1 year and 365 days", YEARS)
-    assert (found.outcome, found.rule) == ("unparsable", "1 or 2 completed years")
-    assert found.bounds == (pytest.approx(1 + 365 / 366), 2)
-
-
-def test_ranges_and_coarse_dates_have_bounds_but_no_amount():
-    assert (final("5-6 years", YEARS).amount, final("5-6 years", YEARS).bounds) == (None, (5, 6))
-    assert final("18 to 30 months", YEARS).bounds == (1.5, 2.5)
-    assert final("March 1837", DATE).bounds == (-48518, -48488)
-    assert final("1837", AnswerSpec("month", "months")).bounds == (22044, 22055)
 
 
 @pytest.mark.parametrize(
@@ -189,13 +179,6 @@ def test_a_duration_in_one_text(text, amount):
     assert continued(f' "so", "answer": "{text}"}}', SPAN).amount == amount
 
 
-def test_a_time_of_day():
-    clock = AnswerSpec("time", "seconds")
-    assert final("9:30 pm", clock).amount == 77_400
-    assert final("21:30", clock).amount == 77_400
-    assert final("25:30", clock).outcome == "unparsable"
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -224,19 +207,6 @@ def test_objects_that_are_not_quite_json(text):
 )  # fmt: skip
 def test_outcomes_of_objects(text, outcome):
     assert continued(text, SPAN).outcome == outcome
-
-
-def test_outcomes_of_final_lines():
-    assert read_response("Step 1: he was born in", YEARS).outcome == "truncated"
-    assert read_response("So the answer is 5.", YEARS).outcome == "unparsable"
-    assert read_response("It cannot be determined.", YEARS).outcome == "refused"
-    assert final("unknown", YEARS).outcome == "refused"
-    assert read_response(None, YEARS).outcome == "unparsable"
-
-
-def test_the_last_marker_counts():
-    text = "Final Answer: 7\nWait.\n**Final Answer:** 8"
-    assert read_response(text, YEARS).amount == 8
 
 
 @pytest.mark.parametrize("digits", [41, 400, 5000])

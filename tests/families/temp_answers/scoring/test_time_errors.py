@@ -6,28 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_env.families.temp_answers.scoring import time_errors
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, TimeAnswer
 from agent_env.families.temp_answers.scoring.time_answers import read_response
-from agent_env.families.temp_answers.scoring.time_errors import (
-    Scale,
-    is_transitional,
-    measure,
-    percentage,
-    scale_of,
-)
 
 HOURS = AnswerSpec("number", "hours")
 YEARS = AnswerSpec("number", "years")
-SCALE = Scale(mean=10.0, deviation=4.0, items=3)
+SCALE = time_errors.Scale(mean=10.0, deviation=4.0, items=3)
 AMOUNTS = st.integers(-(10**12), 10**12)
 
 
 def of(given_amount, gold, wanted=HOURS, scale=SCALE):
     outcome = "unparsable" if given_amount is None else "parsed"
-    return measure(TimeAnswer(outcome, given_amount), gold, wanted, scale)
+    return time_errors.measure(TimeAnswer(outcome, given_amount), gold, wanted, scale)
 
 
-def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors():
+def test_the_papers_examples_and_the_ends_of_the_scale():
     a, b = [of(8, 8), of(5, 3)], [of(24, 8), of(3, 3)]
     assert [x.exact for x in a] == [True, False]
     assert [x.exact for x in b] == [False, True]
@@ -35,52 +29,36 @@ def test_figure_1_two_models_tie_on_exact_match_but_not_on_errors():
     assert sum(abs(x.error) for x in b) == 16
     assert sum(x.percentage for x in a) / 2 == pytest.approx(12.5)
     assert sum(x.percentage for x in b) / 2 == pytest.approx(25.0)
-
-
-def test_jenson_button_won_in_2009_and_not_in_2018():
-    """The paper reports a scaled error of 5.12 for these nine years."""
+    # The paper reports a scaled error of 5.12 for these nine years.
     year = AnswerSpec("year", "years")
     answer = read_response("Final Answer: Jenson Button won it in 2018.", year)
-    found = measure(answer, 2009, year, Scale(2009 - 9 / 5.12, 9 / 5.12, 305))
+    found = time_errors.measure(
+        answer, 2009, year, time_errors.Scale(2009 - 9 / 5.12, 9 / 5.12, 305)
+    )
     assert found.error == 9
     assert found.percentage is None
     assert found.scaled == pytest.approx(5.12)
     assert found.scaled_by_item == pytest.approx(5.12)
-
-
-def test_sophia_bakes_for_two_hours_and_not_for_five_days():
     span = AnswerSpec("duration", "seconds", "json", {"X": "hours", "Y": "minutes", "Z": "seconds"})
     gold = read_response("{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", span).amount
     given_answer = read_response("{'X': 127, 'Y': 30, 'Z': 0}", span)
     assert gold == 2 * 3600 + 5 * 60 + 45 == 15 * (16 * 60 + 46) // 2
-    found = measure(given_answer, gold, span, None)
+    found = time_errors.measure(given_answer, gold, span, None)
     assert found.error == 459_000 - 7545
     assert found.error > 5 * 86_400
-
-
-def test_unparsable_is_100_percent_and_nothing_of_mase():
     found = of(None, 8)
     assert (found.exact, found.error, found.percentage) == (False, None, 100.0)
     assert (found.scaled, found.scaled_by_item) == (None, None)
-
-
-def test_nothing_over_nothing_is_no_error():
-    found = of(0, 0, scale=Scale(0.0, 0.0, 1))
+    found = of(0, 0, scale=time_errors.Scale(0.0, 0.0, 1))
     assert (found.exact, found.percentage, found.scaled_by_item) == (True, 0.0, 0.0)
     assert found.scaled is None  # one item has no deviation
-
-
-def test_the_scale_is_of_the_gold_answers_alone():
-    assert scale_of([2, 4, 12]) == Scale(6.0, 4.0, 3)
-    assert scale_of([5]) == Scale(5.0, 0.0, 1)
-    assert scale_of([]) is None
-
-
-def test_off_by_one_is_transitional_only_where_years_are_all_there_is():
-    assert is_transitional(-1, YEARS, years_only=True)
-    assert not is_transitional(-1, YEARS, years_only=False)
-    assert not is_transitional(2, YEARS, years_only=True)
-    assert not is_transitional(1, HOURS, years_only=True)
+    assert time_errors.scale_of([2, 4, 12]) == time_errors.Scale(6.0, 4.0, 3)
+    assert time_errors.scale_of([5]) == time_errors.Scale(5.0, 0.0, 1)
+    assert time_errors.scale_of([]) is None
+    assert time_errors.is_transitional(-1, YEARS, years_only=True)
+    assert not time_errors.is_transitional(-1, YEARS, years_only=False)
+    assert not time_errors.is_transitional(2, YEARS, years_only=True)
+    assert not time_errors.is_transitional(1, HOURS, years_only=True)
 
 
 @given(AMOUNTS, AMOUNTS)
@@ -94,7 +72,7 @@ def test_smape_lies_within_0_and_100_and_is_0_only_for_equals(a, b):
 def test_smape_agrees_with_exact_fractions(a, b):
     below = abs(a) + abs(b)
     exact = Fraction(100 * abs(a - b), below) if below else Fraction(0)
-    assert percentage(a, b) == pytest.approx(float(exact))
+    assert time_errors.percentage(a, b) == pytest.approx(float(exact))
 
 
 @given(AMOUNTS, AMOUNTS)
@@ -106,4 +84,4 @@ def test_a_change_of_unit_changes_no_exact_match(a, b):
 def test_the_scale_does_not_know_the_order(golds, random):
     shuffled = golds.copy()
     random.shuffle(shuffled)
-    assert scale_of(shuffled) == scale_of(golds)
+    assert time_errors.scale_of(shuffled) == time_errors.scale_of(golds)
