@@ -181,6 +181,27 @@ _NOT_FOUND = re.compile(
 )
 
 
+_CHALLENGE = re.compile(
+    r"^\W{0,9}(just a moment|one moment|please wait|attention required|access (is |was )?denied|"
+    r"robot check|security (check|verification)|bot verification|human verification|"
+    r"pardon our interruption|one more step|ddos-guard)\b"
+    r"|\b(checking|verifying) (if the site connection|your browser|that you are|you are)\b"
+    r"|\b(enable|turn on|requires?|activate) (javascript|js|cookies)\b"
+    r"|\b(verify|confirm|prove|check) (that )?(you are|you're) (a |not a )?(human|robot|bot)\b"
+    r"|\bare you a (human|robot)\b|\b(complete|solve) (the|this) (captcha|security check)\b"
+    r"|\bunusual traffic from your\b",
+    re.I,
+)
+_CHALLENGE_LINES = 6
+
+
+def is_challenge_page(title: str, text: str) -> bool:
+    """Whether a page only asks its reader to wait, to be no robot or to run scripts."""
+    text = text.strip()
+    lines = [title, *text.split("\n", _CHALLENGE_LINES)[:_CHALLENGE_LINES]]
+    return len(text) <= _LONGEST_NOTICE and any(_CHALLENGE.search(line[:300]) for line in lines)
+
+
 def is_error_page(title: str, text: str) -> bool:
     """Whether a page that came with status 200 only says that there is none (a soft 404)."""
     text = text.strip()

@@ -1,5 +1,10 @@
 """From a page's HTML to the text that a model reads: headings, paragraphs, tables and links.
 
+Numbers stay what a reader sees: the mark of a note stands in brackets (`1989[1]`), an exponent
+behind `^`; deleted text is left out; a cell that spans rows stands in each of them; numbered lists
+keep their numbers; the digits of elements side by side do not join. A `time` element whose words do
+not state its year has its date behind them; images and formulas are their texts.
+
 Guaranteed: any bytes give a text, without recursion and in time that grows with the page; where
 nothing looks like the main part, all of the page is given. lxml walks the page and Beautiful Soup
 reads its title: a walk by Beautiful Soup takes four times as long (benchmarks/extraction.py). Of a
@@ -12,7 +17,6 @@ thumb.
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass, field
 from itertools import islice
@@ -23,6 +27,7 @@ from bs4 import BeautifulSoup
 from bs4.filter import SoupStrainer
 from lxml import etree  # type: ignore[import-untyped]
 
+from agent_env.web.charset import decode
 from agent_env.web.metadata import NOTHING, Metadata, metadata_of
 
 MOST_CHARACTERS = 10_000_000
@@ -116,6 +121,7 @@ class _Part:
             self._builder.data(text)
 
     def end(self, tag: str) -> None:
+        """An element ends."""
         if not self._is_full:
             self._builder.end(self._open.pop())
 
@@ -126,7 +132,7 @@ class _Part:
         return self._builder.close() if self.elements else None
 
 
-EXTRACTOR = "agent-env-html/1"
+EXTRACTOR = "agent-env-html/2"
 """Goes up with every change that makes another text of the same bytes."""
 
 _BLOCKS = frozenset(
@@ -138,7 +144,8 @@ _BLOCKS = frozenset(
 )
 _UNSEEN = frozenset(
     """
-    head title script style noscript template svg math iframe object button select textarea input
+    head title script style noscript template svg iframe object button select textarea input del s
+    strike rp
     """.split()
 )
 _ASIDE = frozenset("nav aside footer".split())
@@ -150,6 +157,17 @@ _ASIDE_NAME = re.compile(
 )
 _HEADINGS = ("h1", "h2", "h3", "h4")
 _LONGEST_ROW = 3000
+_MOST_CARRIED = 20_000
+"""Cells of a page that are repeated, as they span rows."""
+_TYPOGRAPHIC = frozenset("abbr b big em font i mark small strong tt u".split())
+_SEAM, _FINE_SEAM = "\x1f", "\x1e"
+"""Where two elements meet without a space; of typographic ones only digits do not join."""
+_JOINED = re.compile(
+    rf"(?<=\d)[{_SEAM}{_FINE_SEAM}](?=\d)|(?<=[\d>]){_SEAM}(?=\w)|(?<=\w){_SEAM}(?=\d)"
+)
+_NOTE = re.compile(r"(?<![a-z])(reference|footnote|noteref|fn|cite)(?![a-z])", re.I)
+_EXPONENT = re.compile(r"[-+−–]?[\d.,*†‡§]+|[nkxyim]")
+_DAY_OR_MONTH = re.compile(r"(\d{4,})(-\d\d(-\d\d)?)?(?=[T ]|$)")
 _MENU_LINKS = 6
 _MENU_WORDS = 40
 _TITLE_END = re.compile(r"</title\s{0,9}>", re.I)
@@ -185,12 +203,15 @@ def extract(html: bytes | str, base: str = "") -> Extracted:
     root = _main_part(body)
     text = _Walk(base, bare=root is not body).lines(root) or _Walk(base, all=True).lines(body)
     made_by = f"{EXTRACTOR}; cut: {tree.cut}" if tree.cut else EXTRACTOR
+    return Extracted(_title(source), "\n".join(text), metadata_of(document), made_by)
+
+
+def _title(source: str) -> str:
+    """From the head alone, as Beautiful Soup reads it."""
     end = _TITLE_END.search(source, 0, _HEAD)
     head = source[: end.end() if end else 2000]
     title = BeautifulSoup(head, "lxml", parse_only=SoupStrainer("title")).find("title")
-    return Extracted(
-        _clean(title.get_text()) if title else "", "\n".join(text), metadata_of(document), made_by
-    )
+    return _clean(title.get_text()) if title else ""
 
 
 def _main_part(body: Any) -> Any:
@@ -211,6 +232,34 @@ def _length(element: Any) -> int:
 
 
 @dataclass
+class _Table:
+    """The row that is being read, and the cells that last from rows above."""
+
+    row: int = 0
+    spans: dict[int, tuple[int, str | None]] = field(default_factory=dict)
+    """By column, the last row of the cell and its text."""
+    carried: int = 0
+
+    def add(self, cells: list[str | None], element: Any, text: str) -> None:
+        """Puts a cell in, behind those that last from above."""
+        self.carry(cells)
+        rows, width = (_number(element.get(name), 1) for name in ("rowspan", "colspan"))
+        row: list[str | None] = [text, *[None] * (min(width, MOST_ATTRIBUTES) - 1)]
+        if rows != 1:  # 0 is to the end
+            last = self.row + rows - 1 if rows else MOST_ELEMENTS
+            self.spans |= {len(cells) + n: (last, each) for n, each in enumerate(row)}
+        cells += row
+
+    def carry(self, cells: list[str | None]) -> None:
+        """Puts in the cells that last from above, up to the next place that is free."""
+        while (span := self.spans.get(len(cells))) and span[0] >= self.row:
+            if self.carried == _MOST_CARRIED:
+                return
+            self.carried += 1
+            cells.append(span[1])
+
+
+@dataclass
 class _Walk:
     """One pass over a part of the page that gathers its lines."""
 
@@ -223,8 +272,16 @@ class _Walk:
     parts: list[str] = field(default_factory=list)
     mark: str = ""
     """Put before the next line."""
-    cells: list[str] | None = None
-    """Of the table row that is being read."""
+    cells: list[str | None] | None = None
+    """Of the table row that is being read; None where a cell spans columns."""
+    tables: list[_Table] = field(default_factory=lambda: [_Table()])
+    """Those that are open, behind one for rows without a table."""
+    lists: list[tuple[int, int] | None] = field(default_factory=list)
+    """Of each list that is open, the next number and the step; None where it has none."""
+    begun: list[int] = field(default_factory=list)
+    """Where the text of each open `sup`, `sub` and `time` begins among the parts."""
+    ended: str = ""
+    """The element that ended right before, without text behind it."""
 
     def lines(self, root: Any) -> list[str]:
         steps = etree.iterwalk(root, events=("start", "end"))
@@ -235,18 +292,7 @@ class _Walk:
                     skipped = element
                     steps.skip_subtree()
             else:
-                if element.tag == "a" and element is not skipped:
-                    self.parts.append(self._address(element.get("href", "")))
-                if self.cells is not None and element.tag in ("td", "th"):
-                    self.cells.append(_clean("".join(self.parts)))
-                    self.parts.clear()
-                elif element.tag == "tr" and self.cells is not None:
-                    self._end_row(self.cells)
-                if element.tag in _BLOCKS:
-                    self._flush()
-                    self.mark = "" if element.tag == "li" else self.mark
-                if element is not root and element.tail:
-                    self.parts.append(element.tail)
+                self._end(element, root, left_out=element is skipped)
         self._flush()
         return self.gathered
 
@@ -255,15 +301,75 @@ class _Walk:
         tag = element.tag
         if tag in _UNSEEN or (element is not root and not self.all and self._is_clutter(element)):
             return True
+        if self.ended and tag not in _BLOCKS and not {tag, self.ended} & {"sup", "sub", "wbr"}:
+            is_fine = bool({tag, self.ended} & _TYPOGRAPHIC)
+            self.parts.append(_FINE_SEAM if is_fine else _SEAM)
+        self.ended = ""
+        if tag in ("math", "img"):
+            self.parts.append(_alternative(element, self.parts))
+            return True
         if tag in _BLOCKS:
             self._flush()
-            self.mark = "- " if tag == "li" else self.mark
-        is_plain = tag == "tr" and next(element.iterdescendants("tr", *_HEADINGS), None) is None
-        if is_plain and sum(map(len, element.itertext())) <= _LONGEST_ROW:
-            self.cells = []
+        if tag in ("sup", "sub", "time"):
+            self.begun.append(len(self.parts))
+        elif tag in ("ol", "ul"):
+            self.lists.append(_numbering(element) if tag == "ol" else None)
+        elif tag == "li":
+            self.mark = self._item(element)
+        elif tag == "table":
+            self.tables.append(_Table())
+        elif tag in ("tbody", "thead", "tfoot"):
+            self.tables[-1].spans.clear()
+        elif tag == "tr":
+            self.tables[-1].row += 1
+            self.cells = [] if _is_data(element) else self.cells
         if text := " " if tag == "br" else element.text:
             self.parts.append(text)
         return False
+
+    def _end(self, element: Any, root: Any, left_out: bool) -> None:
+        tag = element.tag
+        if not left_out:
+            self._close(element)
+        if tag in _BLOCKS:
+            self._flush()
+            self.mark = "" if tag == "li" else self.mark
+        if element is not root and element.tail:
+            self.parts.append(element.tail)
+            self.ended = ""
+        elif not left_out or tag in ("math", "img"):
+            self.ended = "" if tag in _BLOCKS or tag == "br" else tag
+
+    def _close(self, element: Any) -> None:
+        """What an element that was read adds at its end."""
+        tag = element.tag
+        if tag == "a":
+            self.parts.append(self._address(element.get("href", "")))
+        elif tag in ("sup", "sub", "time"):
+            begin = self.begun.pop()
+            text = _clean("".join(self.parts[begin:]))
+            if tag == "time":
+                self.parts.append(_unstated(element, text))
+            elif text:
+                self.parts[begin:] = [_raised(element, text, "".join(self.parts[:begin][-1:]))]
+        elif tag in ("ol", "ul") and self.lists:
+            self.lists.pop()
+        elif tag == "table":
+            self.tables.pop()
+        elif self.cells is not None and tag in ("td", "th"):
+            self.tables[-1].add(self.cells, element, _clean("".join(self.parts)))
+            self.parts.clear()
+        elif tag == "tr" and self.cells is not None:
+            self.tables[-1].carry(self.cells)
+            self._end_row([cell for cell in self.cells if cell is not None])
+
+    def _item(self, element: Any) -> str:
+        """What stands before an item: its number, or a dash."""
+        if not self.lists or (place := self.lists[-1]) is None:
+            return "- "
+        number = _number(element.get("value"), place[0])
+        self.lists[-1] = number + place[1], place[1]
+        return f"{number}. "
 
     def _flush(self) -> None:
         if self.cells is not None:
@@ -304,6 +410,58 @@ class _Walk:
         return tag == "ul" and not self.bare and _is_menu(element)
 
 
+def _number(text: str | None, default: int) -> int:
+    """A whole number from 0 on, as an attribute has it; the default where it is none."""
+    text = (text or "").strip()
+    return int(text) if text.isdecimal() and len(text) < 7 else default
+
+
+def _numbering(items: Any) -> tuple[int, int]:
+    """The first number of a numbered list, and the step to the next."""
+    is_reversed = "reversed" in items.attrib
+    first = len(items.findall("li")) if is_reversed else 1
+    return _number(items.get("start"), first), -1 if is_reversed else 1
+
+
+def _raised(element: Any, text: str, before: str) -> str:
+    """What stands above or below the line: the mark of a note in brackets, a number behind `^`
+    or `_` where it would join another, else as it is: 1st, Mme, H2O."""
+    named = f"{element.get('class', '')} {element.get('role', '')} {element.get('id', '')}"
+    links = element.xpath(
+        "boolean(.//a[starts-with(@href, '#')]|ancestor::a[starts-with(@href,'#')])"
+    )
+    if element.tag == "sup" and (links or _NOTE.search(named)):
+        return f"[{_clean(''.join(element.itertext())).strip('[]()')}]"
+    if not before[-1:].isalnum() or not _EXPONENT.fullmatch(text):
+        return text
+    if element.tag == "sub":
+        return f"_{text}" if before[-1:].isdigit() else text
+    return f"^{text}"
+
+
+def _unstated(element: Any, text: str) -> str:
+    """The date of a `time` element, in brackets, where its words do not state the year."""
+    day = _DAY_OR_MONTH.match((element.get("datetime") or "").strip())
+    return f" ({day[0]})" if day and day[1] not in text else ""
+
+
+def _alternative(element: Any, before: list[str]) -> str:
+    """The text that stands for an image or a formula; an image of the formula right before, such
+    as Wikipedia has, is none."""
+    if element.tag == "img":
+        text = _clean(element.get("alt") or "")
+        return f" {text} " if text and text not in "".join(before[-3:]) else ""
+    text = element.get("alttext") or "".join(element.itertext())
+    return f" {_clean(text)} "
+
+
+def _is_data(row: Any) -> bool:
+    """Whether a row is one of a table and not of a page's layout."""
+    if next(row.iterdescendants("tr", *_HEADINGS), None) is not None:
+        return False
+    return sum(map(len, row.itertext())) <= _LONGEST_ROW
+
+
 def _is_menu(items: Any) -> bool:
     """Whether a list is nothing but short links."""
     links = list(items.iterdescendants("a"))
@@ -313,94 +471,5 @@ def _is_menu(items: Any) -> bool:
 
 
 def _clean(text: str) -> str:
-    return _LOOSE.sub(r"\1", " ".join(text.split()))
-
-
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_IN_HEADER = re.compile(r"charset\s*+=\s*+[\"']?\s*+([A-Za-z0-9_.:-]{2,40})", re.I)
-_IN_PAGE = re.compile(
-    rb"<(?:meta|\?xml)[^<>]*?(?:charset|encoding)\s*+=\s*+[\"']?\s*+([\w.:-]{2,40})"
-)
-_DECLARED_IN = 4096
-_GUESS_FROM = 64 * 1024
-_FEW = 0.002
-
-_WIDER = {
-    "ascii": "cp1252",
-    "iso8859-1": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-}
-"""What the web means by a name that stands for less elsewhere."""
-_KNOWN = frozenset(
-    """
-    utf-8 utf-16 utf-16-le utf-16-be cp1252 cp1254 cp874 gb18030 cp932 cp949 big5hkscs euc_jp
-    iso2022_jp iso8859-2 iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10
-    iso8859-13 iso8859-14 iso8859-15 iso8859-16 koi8-r koi8-u cp866 cp1250 cp1251 cp1253 cp1255
-    cp1256 cp1257 cp1258 mac-roman mac-cyrillic
-    """.split()
-)
-
-
-def decode(body: bytes, content_type: str = "") -> str:
-    """The body's text; `content_type` is the header as it came."""
-    for mark, name in _MARKS:
-        if body.startswith(mark):
-            return body[len(mark) :].decode(name, "replace")
-    match = _IN_HEADER.search(content_type)
-    announced = [
-        name
-        for name in ((_python_name(match.group(1)) if match else None), _from_page(body))
-        if name
-    ]
-    for name in sorted([*announced, "utf-8"], key=_order):
-        try:
-            return body.decode(name)
-        except UnicodeError:
-            continue
-    # No announced encoding fits: a page with a stray byte, or one that lies
-    for name in [*announced, "utf-8"]:
-        text = body.decode(name, "replace")
-        if text.count("\ufffd") <= _FEW * len(text):
-            return text
-    return body.decode(_likeliest(body[:_GUESS_FROM]), "replace")
-
-
-def _order(name: str) -> int:
-    """Encodings whose bytes can all be ASCII come before UTF-8."""
-    return 0 if name.startswith(("utf-16", "iso2022")) else 1 if name == "utf-8" else 2
-
-
-def _from_page(body: bytes) -> str | None:
-    match = _IN_PAGE.search(body[:_DECLARED_IN].lower())
-    name = _python_name(match.group(1).decode("ascii", "replace")) if match else None
-    return "utf-8" if name is not None and name.startswith("utf-16") else name
-
-
-def _python_name(label: str) -> str | None:
-    """The codec for a label; None for what is no encoding of web pages."""
-    try:
-        name = codecs.lookup(label).name
-    except (LookupError, ValueError):
-        return None
-    name = _WIDER.get(name, name)
-    return name if name in _KNOWN else None
-
-
-def _likeliest(body: bytes) -> str:
-    try:
-        from charset_normalizer import from_bytes
-    except ImportError:
-        return "cp1252"
-    best = from_bytes(body, cp_isolation=sorted(_KNOWN)).best()
-    return best.encoding if best is not None else "cp1252"
+    seen = _JOINED.sub(" ", text).replace(_SEAM, "").replace(_FINE_SEAM, "")
+    return _LOOSE.sub(r"\1", " ".join(seen.split()))

@@ -47,7 +47,7 @@ from agent_env.web.addresses import (
     parse_target,
     shortened_url,
 )
-from agent_env.web.as_of import MOVED
+from agent_env.web.as_of import MOVED, is_challenge_page
 from agent_env.web.fetch_content import kind_of, read_content
 from agent_env.web.fetch_request import PRODUCT, FetchLimits, opened, read_body, user_agent
 from agent_env.web.metadata import all_dates, day_of
@@ -150,6 +150,9 @@ class HttpFetcher:
         if not 200 <= answer.status < 300:
             raise ToolError(f"{shortened_url(url)} answered {status_text(answer.status)}")
         content = await asyncio.to_thread(read_content, answer.body, answer.content_type, url)
+        if is_challenge_page(content.title, content.text):
+            only = "shows programs a check and not its content"
+            raise ToolError(f"{shortened_url(url)} {only}; open another page")
         fetched_at = self._clock().isoformat(timespec="seconds")
         return Page(
             url=url,

@@ -20,7 +20,17 @@ from agent_env.worker.host import WorkerFailed, worker
 Kind = Literal["html", "text", "pdf", "untold"]
 
 _HTML = ("text/html", "application/xhtml+xml")
-_TEXT = ("application/json", "application/ld+json", "application/xml", "application/rss+xml")
+_TEXT = ("application/json", "application/xml", "application/yaml", "application/javascript")
+_MAGIC = (
+    b"\x89png",
+    b"gif8",
+    b"\xff\xd8\xff",
+    b"pk\x03\x04",
+    b"\x1f\x8b",
+    b"riff",
+    b"\xd0\xcf\x11\xe0",
+)
+"""First bytes, in small letters, of images and archives."""
 _PLAIN = "agent-env-text/1"
 _PDF_DAY = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 _PDF_TIME_S = 20.0
@@ -35,7 +45,8 @@ def kind_of(content_type: str) -> Kind:
         if find_spec("pypdf") is None:
             raise ToolError("the page is a PDF, which cannot be read here; look for an HTML page")
         return "pdf"
-    if media.startswith("text/") or media in _TEXT:
+    is_text = media.endswith(("+xml", "+json")) and not media.startswith(("image/", "model/"))
+    if is_text or media.startswith("text/") or media in _TEXT:
         return "text"
     if media in ("", "application/octet-stream", "unknown/unknown"):
         return "untold"
@@ -44,9 +55,7 @@ def kind_of(content_type: str) -> Kind:
 
 def read_content(body: bytes, content_type: str, url: str) -> Extracted:
     """Title and text; slow on large pages, so to be called in a thread."""
-    kind = kind_of(content_type)
-    if kind == "untold":
-        kind = _sniffed(body)
+    kind = _sniffed(body, kind_of(content_type))
     if kind == "pdf":
         try:
             pdf = worker("pdf").call({"body": b64encode(body).decode()}, timeout_s=_PDF_TIME_S)
@@ -66,15 +75,18 @@ def read_content(body: bytes, content_type: str, url: str) -> Extracted:
     return Extracted("", text.replace("\x00", "\ufffd"), extractor=_PLAIN)
 
 
-def _sniffed(body: bytes) -> Kind:
+def _sniffed(body: bytes, told: Kind) -> Kind:
+    """What the first bytes say: servers send PDFs and images as text/html."""
     head = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if head.startswith(b"%pdf-"):
         return kind_of("application/pdf")
-    if head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<!--")):
-        return "html"
-    if b"\x00" in head and not body.startswith((b"\xff\xfe", b"\xfe\xff")):
+    is_wide = body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if head.startswith(_MAGIC) or (told == "untold" and b"\x00" in head and not is_wide):
         raise ToolError("the address holds a binary file, not a page with text")
-    return "text"
+    if told != "untold":
+        return told
+    is_html = head.startswith((b"<!doctype html", b"<html", b"<head", b"<body", b"<!--"))
+    return "html" if is_html else "text"
 
 
 def _pdf_day(value: str) -> str | None:

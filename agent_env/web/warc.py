@@ -30,7 +30,7 @@ from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
 from agent_env.extras import need_extra
 from agent_env.records.safe_files import new_file
 from agent_env.web.addresses import shortened_url
-from agent_env.web.as_of import GONE, MOVED, is_error_page
+from agent_env.web.as_of import GONE, MOVED, is_challenge_page, is_error_page
 from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import all_dates, day_of
 from agent_env.web.page_store import SqlitePages, add_search
@@ -279,6 +279,8 @@ def _extract(response: _Response) -> _Row:
         return _without_page(response, None, f"was gone on {day}: it answered {response.status}")
     kind = response.headers.get("content-type", "")
     content = read_content(response.body, kind, response.url)
+    if is_challenge_page(content.title, content.text):
+        raise ToolError("it shows programs a check and not its content")
     if is_error_page(content.title, content.text):
         return _without_page(response, None, f"was gone on {day}: it only said that it is no page")
     row = Fetch(

@@ -40,6 +40,49 @@ def test_texts_items_and_rows_keep_their_lines():
 
 
 @pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("1989<sup>1</sup>, then", "1989^1, then"),
+        ('1989<sup><a href="#n1">[1]</a></sup>, then', "1989[1], then"),
+        ('1989<a href="#n1"><sup>1</sup></a>', "1989[1]"),
+        ("1989<sup class=reference><a href=/x#cite-2>2</a></sup>", "1989[2]"),
+        ("10<sup>5</sup> km and 5×10<sup>−3</sup>", "10^5 km and 5×10^−3"),
+        ("x<sup>2</sup>, E=mc<sup>2</sup>", "x^2, E=mc^2"),
+        ("1<sup>st</sup> May, M<sup>me</sup> A, H<sub>2</sub>O", "1st May, Mme A, H2O"),
+        ("on <del>8</del><ins>9</ins> November", "on 9 November"),
+        ("<s>10</s> <b>12</b> May", "12 May"),
+        ('<time datetime="1989-11-09">that night</time> it', "that night (1989-11-09) it"),
+        ('<time datetime="1989-11-09T20:00Z">9 November</time>', "9 November (1989-11-09)"),
+        ('<time datetime="1989-11-09">9 November 1989</time>', "9 November 1989"),
+        ('<time datetime="PT2H">two hours</time>', "two hours"),
+        ("<span>1989</span><span>1990</span>", "1989 1990"),
+        ("<b>1989</b><i>1990</i>", "1989 1990"),
+        ("<span>12</span><span>May</span><span>1990</span>", "12 May 1990"),
+        ("<b>H</b><i>ello</i>, 19<b>89</b>, <span>T</span>he", "Hello, 1989, The"),
+        ('<math alttext="x^2"><mi>x</mi></math> <img alt="x^2" src=f>', "x^2"),
+        ("<math><mi>x</mi><mo>=</mo><mn>5</mn></math>", "x=5"),
+        ('built <img src=x alt="in 1889"> here <img src=y>', "built in 1889 here"),
+    ],
+)
+def test_numbers_and_dates_are_those_that_a_reader_sees(body, line):
+    assert lines(f"<p>{body}</p>") == [line]
+
+
+def test_a_cell_that_spans_rows_stands_in_each_of_them():
+    head = "<table><thead><tr><th rowspan=9>Name<th>From</thead>"
+    rows = "<tbody><tr><td rowspan=2>Ann<td>1990<td rowspan=2>x<tr><td>1994<tr><td>Bob<td>1997"
+    assert lines(head + rows) == ["Name: From", "Ann: 1990 | x", "Ann: 1994 | x", "Bob: 1997"]
+    assert lines("<table><tr><td colspan=2>A<td>1<tr><td rowspan=0>x<td>y<tr><td>z") == [
+        "A: 1", "x: y", "x: z",
+    ]  # fmt: skip
+
+
+def test_a_numbered_list_keeps_its_numbers():
+    items = "<ol start=5><li>a<li>b<ul><li>c</ul><li value=9>d</ol><ol reversed><li>e<li>f</ol>"
+    assert lines(items) == ["5. a", "6. b", "- c", "9. d", "2. e", "1. f"]
+
+
+@pytest.mark.parametrize(
     "clutter",
     [
         "<nav>menu</nav>",

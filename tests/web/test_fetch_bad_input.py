@@ -129,6 +129,26 @@ def test_types_are_found_in_the_bytes_and_a_pdf_without_its_extra_has_a_way_out(
     assert fetched({"/": reply(b"\n<!DOCTYPE html>" + HTML, "")}).title == "Title"
     assert fetched({"/": reply(b"plain words", "")}).text == "plain words"
     assert "binary file" in refused({"/": reply(b"\x7fELF\0\0", "application/octet-stream")})
+
+
+def test_the_bytes_win_over_a_wrong_type():
+    assert "binary file" in refused({"/": reply(b"\x89PNG\r\n\x1a\n\0", "text/html")})
+    said = refused({"/": reply(b"%PDF-1.7 no", "text/html")})
+    assert ("broken" if find_spec("pypdf") else "look for an HTML page") in said
+
+
+def test_feeds_of_every_kind_are_read():
+    feed = b"<feed><entry><updated>2019-05-17</updated></entry></feed>"
+    for kind in ("application/atom+xml", "application/rss+xml", "application/feed+json"):
+        assert "2019-05-17" in fetched({"/": reply(feed, kind)}).text
+
+
+def test_a_check_for_browsers_is_no_page():
+    page = b"<title>Just a moment...</title><p>Checking your browser"
+    assert "shows programs a check" in refused({"/": reply(page, "text/html")})
+
+
+def test_a_pdf_without_its_extra_is_refused_with_a_way_out():
     said = refused({"/": reply(b"%PDF-1.7 no", "application/pdf")})
     assert ("broken" if find_spec("pypdf") else "look for an HTML page") in said
 

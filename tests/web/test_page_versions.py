@@ -8,9 +8,10 @@ import pytest
 
 from agent_env.errors import ConfigError, ToolError
 from agent_env.testing import page
-from agent_env.web.as_of import days_before, is_error_page
+from agent_env.web.as_of import days_before, is_challenge_page, is_error_page
 from agent_env.web.opened import open_frozen
 from agent_env.web.page_store import SqlitePages
+from agent_env.web.page_versions import days_before, is_challenge_page, is_error_page
 from agent_env.wiring.web import WebOptions, settings_of
 
 A, B = "https://a.example/", "https://b.example/"
@@ -118,3 +119,22 @@ def test_days_that_no_store_can_serve_are_refused_before_a_run(file, tmp_path):
     SqlitePages(then, as_of="2015-01-01").put_all([page(A, "x")])
     with pytest.raises(ConfigError, match="pages as of 2015-01-01 alone; say which with --as-of"):
         settings_of(WebOptions("frozen", pages=then, search="stored"))
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "is_one"),
+    [
+        ("Just a moment...", "Enable JavaScript and cookies to continue", True),
+        ("www.a.example", "Verifying you are human. This may take a few seconds.", True),
+        ("Attention Required! | Cloudflare", "Sorry, you have been blocked", True),
+        ("Access Denied", "You don't have permission to access this server.", True),
+        ("", "Our systems have detected unusual traffic from your computer network.", True),
+        ("Robot Check", "Type the characters you see in this image:", True),
+        ("Pardon Our Interruption", "As you were browsing something made us think", True),
+        ("A moment of truth", "In a moment the wall was open.", False),
+        ("Just a moment", "One sentence. " * 200, False),
+        ("JavaScript", "JavaScript is a language of 1995.", False),
+    ],
+)
+def test_a_page_that_only_checks_its_reader_is_known(title, text, is_one):
+    assert is_challenge_page(title, text) is is_one
