@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from agent_env.extensions.answers.answer_parts import LONGEST, Part, answer_parts
+from agent_env.extensions.answers.notations import one_notation, qualifier
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms, WrittenDate, month_number
 
 
@@ -83,6 +84,8 @@ def _parsed(text: str, only_dates: bool) -> tuple[tuple[str, ...] | None, str]:
     others = {day for note in notes for day in _days(_date_spans(note))} - days
     if any(_WRONG.search(note) for note in notes):
         problem = "denies its answer in brackets"
+    elif qualified := next(filter(None, (qualifier("", note) for note in notes)), ""):
+        problem = qualified
     else:
         problem = _problem(content, spans, only_dates)
         problem = problem or ("names other dates in brackets" if others else "")
@@ -107,7 +110,6 @@ _NOTATION = (
     (re.compile(r"\b(?:datetime\.)?(?:date|datetime)"
                 r"\((\d{4}), ?(\d{1,2}), ?(\d{1,2})(?:, ?0){0,4}\)"), r"\1-\2-\3"),
     (re.compile(r"\bTimestamp\(([^()\n]{0,40})\)"), r"\1"),
-    (re.compile(r"(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日"), r"\1-\2-\3"),
     (re.compile(r"(\d{4}-\d{1,2}-\d{1,2}) ?-(?=\d{4}-)"), r"\1 to "),
     (re.compile(r"(?<=[,;] )\(?\d{1,2}[.)] (?=\d{4}-|[A-Z])"), ""),
 )  # fmt: skip
@@ -117,7 +119,7 @@ _EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
 
 def _plain(text: str) -> str:
     """The text without emphasis, quotes, LaTeX, HTML, bullets and repeated blanks."""
-    plain = text.translate(_DASHES)
+    plain = one_notation(text.translate(_DASHES))
     for pattern, becomes in _NOTATION:
         plain = pattern.sub(becomes, plain)
     if _EMPTY.fullmatch(plain.strip(" \t\n.")):
@@ -326,6 +328,9 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
         return "names no date"
     if problem := next((span.problem for span in spans if span.problem), ""):
         return problem
+    for span in spans:
+        if qualified := qualifier(content[: span.at[0]], content[span.at[1] :]):
+            return qualified
     rest = _text_between(content, spans)
     if _UNFINISHED.search(rest):
         return "breaks off in a list"

@@ -31,7 +31,7 @@ class TimeReference:
 
 _MONTH = rf"(?:{ANY_MONTH})\b\.?"
 _DAY = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
-_YEAR = r"(?P<y>[12]\d{3})"
+_YEAR = r"(?P<y>[012]\d{3})"
 _TO_COME = r"(?=\s*(?:-|to\b|until\b|till\b|through\b|and\b))"
 _DATES = DateForms(
     rf"{_YEAR}(?P<sep>[-/.])(?P<m>\d{{1,2}})(?P=sep)(?P<d>\d{{1,2}})(?!\d)"

@@ -18,6 +18,7 @@ from agent_env.extensions.answers.date_answers import parse_date_text
 from agent_env.extensions.answers.date_sets import exact_match, f1
 from agent_env.extensions.answers.hedges import hedge
 from agent_env.extensions.answers.names import asks, normalise, split_names, token_f1
+from agent_env.extensions.answers.notations import one_notation, qualifier
 from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
 from agent_env.sdk.records import Episode
@@ -92,14 +93,21 @@ def _tolerance(gold: Decimal, options: QaOptions) -> Decimal:
     return max(Decimal(str(options.tolerance)), share)
 
 
+_BARE_YEAR = re.compile(r"(?:in )?(?:the year )?(\d{1,3})\.?", re.I)
+
+
 def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The one date of the answer, as precise as an accepted one or finer, and in agreement."""
+    if bare := _BARE_YEAR.fullmatch(text):
+        text = f"{bare[1]:0>4}"
+    text = one_notation(text)
     places = [each for each in time_references(text) if each.date is not None]
     references = {str(each.date) for each in places}
     if len(references) != 1:
         reason = "no date" if not references else f"{len(references)} different dates"
         return Assessment(None, reason, {"exact_match": 0.0})
-    if why := hedge(text, [each.at for each in places]):
+    qualified = (qualifier(text[: each.at[0]], text[each.at[1] :]) for each in places)
+    if why := next(filter(None, qualified), "") or hedge(text, [each.at for each in places]):
         return Assessment(None, why, {"exact_match": 0.0})
     (value,) = references
     accepted = [str(PartialDate.parse(gold)) for gold in question.gold]

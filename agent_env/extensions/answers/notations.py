@@ -1,0 +1,88 @@
+"""One notation for the dates of an answer, whatever it is scored by, and what qualifies a date.
+
+`one_notation` writes 17May2019, 2019年5月17日, 2019, May 17 and the like in one way, so that every
+reader of dates finds the same ones; years before 1000 have four digits, AD is left out, a negative
+year and an interval of ISO 8601 are written in words. A date is not given where `qualifier` says
+so: by a comparison (before, since, by, at the latest), as an approximation (circa, c., ~, about, or
+so), of another era or calendar (BC, AH, Julian).
+"""
+
+from __future__ import annotations
+
+import re
+
+from agent_env.temporal.written import ANY_MONTH
+
+_MONTH = rf"(?P<m>{ANY_MONTH})\.?"
+_NAME = rf"(?:{ANY_MONTH})\.?"
+_TH = r"(?:st|nd|rd|th)?"
+_AD = r"(?:\bA\.? ?D\.?|(?<!B)(?<!B\.)\b ?C\.? ?E\.?)(?!\w)"
+_NOTATIONS = (
+    (r"(\d{3,4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]", r"\1-\2-\3"),
+    (r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?", lambda m: _partial(m[1], m[2])),
+    (r"(?<![\w.,-])([12]\d{3})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?![\w-]|[.,]\d)", r"\1-\2-\3"),
+    (r"(\d{4}-\d\d-\d\d) ?/ ?(\d{4}-\d\d-\d\d)", r"\1 to \2"),
+    (r"(?<![\w-])[-−](0\d{3}(?:-\d\d(?:-\d\d)?)?)(?!\d)", r"\1 BC"),
+    (rf"(?<![\w.])(\d{{1,2}}){_TH}{_MONTH},? ?(\d{{4}})(?!\d)", r"\1 \g<m> \3"),
+    (rf"(?<!\w)(\d{{1,2}}){_TH} day of {_MONTH}", r"\1 \g<m>"),
+    (rf"(?<!\w){_MONTH} ?(\d{{1,2}}){_TH},(\d{{4}})(?!\d)", r"\g<m> \2, \3"),
+    (rf"(?<![\w.])(\d{{4}})(?:, ?| ){_MONTH} (\d{{1,2}}){_TH}(?!\d|:| to\b|, ?\d{{4}})",
+     r"\g<m> \3, \1"),
+    (rf"(?<![\w.])(\d{{4}})([-/.]){_MONTH}\2(\d{{1,2}})(?!\d)", r"\g<m> \4, \1"),
+    (rf"(?<!\w)({_NAME}(?: \d{{1,2}}{_TH},?)?|year) (\d{{3}})(?![\d:,.]*\d|\w)",
+     lambda m: f"{m[1]} {m[2]:0>4}"),
+    (rf"{_AD} ?(\d{{1,4}})(?!\d)", lambda m: f"{m[1]:0>4}"),
+    (rf"(?<![\d.,])(\d{{1,4}}) ?{_AD}", lambda m: f"{m[1]:0>4}"),
+)  # fmt: skip
+_COMPILED = tuple(
+    (re.compile(pattern, 0 if _AD in pattern else re.I), becomes) for pattern, becomes in _NOTATIONS
+)
+_ODD = re.compile(
+    rf"[年년]|\d{{8}}|\d/\d{{4}}-|(?<!\w)[-−]0\d|\d[a-z]|,\d{{4}}|\d{{4}},? ?[-/.]?[a-z]|{_AD}"
+    rf"|year \d|(?:{ANY_MONTH}).{{0,8}}\s\d{{3}}(?!\d)",
+    re.I,
+)
+"""What a text has that is written otherwise; most have none of it."""
+
+
+def one_notation(text: str) -> str:
+    """The text with its dates as every reader knows them; positions change."""
+    if _ODD.search(text) is None:
+        return text
+    for pattern, becomes in _COMPILED:
+        text = pattern.sub(becomes, text)
+    return text
+
+
+def _partial(year: str, month: str | None) -> str:
+    return f"{year:0>4}-{month:0>2}" if month else f"{year:0>4}"
+
+
+_COMPARED = (
+    r"before|after|since|until|till|by|prior to|(?:earlier|later|sooner|older|newer) than|preceding"
+    r"|following|pre|post|up to|not|at (?:the )?(?:latest|earliest|least)"
+)
+_ABOUT = (
+    r"circa|ca|c|about|around|approximately|approx|roughly|nearly|almost|estimated(?: (?:at|as))?"
+    r"|some ?(?:time|where) (?:in|around|near)"
+)
+_BEFORE = re.compile(
+    rf"(?:\b(?:{_COMPARED}|{_ABOUT})\b\.?|^\W{{0,4}}from\b|[~≈<>≤≥±])[\s:,*_-]{{0,3}}"
+    r"(?:(?:in|on|at|the|year|month|of|date|dated|end|start|beginning|early|mid|late"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b[\s,*_-]{0,3}){0,4}$",
+    re.I,
+)
+_BEHIND = re.compile(
+    r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest)|(?:or|and) (?:so|thereabouts|earlier"
+    r"|later|before|after|onwards?)|onwards?)\b|\(?(?:±|\+/-|plus or minus|give or take)|-?ish\b"
+    r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
+    r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"
+    r"|persian)(?: calendar)?\W{0,3}$)",
+    re.I,
+)
+
+
+def qualifier(before: str, behind: str) -> str:
+    """Why a date between these parts of its text is not simply given; "" where it is."""
+    found = _BEFORE.search(before[-60:]) or _BEHIND.match(behind[:60])
+    return f"qualifies its date ('{found[0].strip(' ,*_()')[:40]}')" if found else ""
