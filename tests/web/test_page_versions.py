@@ -11,7 +11,6 @@ from agent_env.testing import page
 from agent_env.web.as_of import days_before, is_challenge_page, is_error_page
 from agent_env.web.opened import open_frozen
 from agent_env.web.page_store import SqlitePages
-from agent_env.web.page_versions import days_before, is_challenge_page, is_error_page
 from agent_env.wiring.web import WebOptions, settings_of
 
 A, B = "https://a.example/", "https://b.example/"

@@ -328,9 +328,6 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
         return "names no date"
     if problem := next((span.problem for span in spans if span.problem), ""):
         return problem
-    for span in spans:
-        if qualified := qualifier(content[: span.at[0]], content[span.at[1] :]):
-            return qualified
     rest = _text_between(content, spans)
     if _UNFINISHED.search(rest):
         return "breaks off in a list"
@@ -338,6 +335,9 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
         return "leaves numbers that are no full date"
     if (hedge := _HEDGE.search(rest)) is not None:
         return f"hedges between dates ('{hedge[0].lower()}')"
+    for span in spans:
+        if qualified := qualifier(content[: span.at[0]], content[span.at[1] :]):
+            return qualified
     words = re.findall(r"\w+", rest.lower())
     if "none" in words:
         return "names dates and none"

@@ -23,13 +23,32 @@ _VANISH = re.compile(r"[.'’`´]")
 _OTHER = re.compile(r"[^\w]+|_")
 _MARK = re.compile(
     r"^(?:[^\S\n]|[>*_`#-])*+(?:(?:my|the|final)\s{1,20}+){0,9}+answers?(?:\s+is)?[*_`]*+\s*+[:：]"
-    r"[*_`]*+",
+    r"[*_`]*+|^(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:(?:final|correct|right) )?answers?"
+    r" (?:is|are)\b(?!\s*[:：])(?=[ *_`]+\w)",
     re.I | re.M,
 )
 _END = re.compile(
     r"(?<![>*_`#-])[>*_`#-]*+\b(?:reason(?:ing|s)?|explanation|solver|matched)[*_`]*+\s*+:", re.I
 )
-_NONE = frozenset({"none", "unanswerable", "no answer", "nobody", "unknown", "nothing", "n a", ""})
+_NONE = re.compile(
+    r"none|unanswerable|nobody|nothing|null|nil|na|n a|not applicable|no (?:answer|one|result)s?"
+    r"|(?:there (?:is|was) )?no (?:such )?(?:answer|one|person|holder|result|entry|match)"
+    r"|there (?:is|was|were|are) none"
+)
+"""An answer that says that there is none, as `_words` leaves it."""
+_UNSURE = re.compile(
+    r"|unknown|unclear|(?:it is )?not (?:known|sure|certain|available|stated|given|specified)"
+    r"|(?:i )?(?:do not|dont|cannot|cant|can not) (?:know|say|tell|determine|answer|be determined)"
+    r"|(?:i am |im )?(?:not sure|unsure)|(?:insufficient|not enough) (?:information|data)"
+)
+_KEYS = ("final_answer", "answers", "answer", "names", "name", "result")
+_OBJECT = re.compile(r"\{[^{}]{0,2000}\}\s{0,20}$")
+"""At the end of a text."""
+_LEAD = re.compile(
+    r"\A(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:(?:final|correct|right) )?answers?"
+    r" (?:is|are)\b[*_`]{0,3}:? ?",
+    re.I,
+)
 _SEPARATOR = re.compile(r"[,;\n]")
 _ENTRY = re.compile(r"(?:[-*•]|\d+[.)])\s+")
 """The mark of a list's entry."""
@@ -81,31 +100,42 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     marks = list(_MARK.finditer(text))
     if marks:
         answer, rule = text[marks[-1].end() :], "answer line"
+    elif tail := _OBJECT.search(text):
+        answer, rule = tail[0], "object"
     elif len(text) <= SHORT and text.strip().count("\n") <= 2:
         answer, rule = text, "whole text"
     elif listed := _list_of_lines(text, known):
-        return NameList(tuple(name for name in listed if normalise(name) not in _NONE), "list")
+        return NameList(tuple(name for name in listed if not _says_none(name)), "list")
     else:
         return NameList(None, "no line that begins with Answer:")
     end = _END.search(answer)
     answer = answer[: end.start()] if end else answer
     answer = answer.strip().strip("`*").strip()
-    if answer.startswith("["):
-        names = _json_list(answer)
+    if answer.startswith(("[", "{")):
+        names = _json_names(answer)
         if names is None:
             return NameList(None, "a list that is not JSON", answer)
-        return NameList(tuple(n for n in names if normalise(n) not in _NONE), f"{rule}, JSON")
+        return NameList(tuple(n for n in names if not _says_none(n)), f"{rule}, JSON")
     if rule == "answer line":
         answer, _, behind = answer.partition("\n\n")
         answer = answer.strip()
         if why := takes_back(behind):
             return NameList(None, why, answer)
+    answer = _LEAD.sub("", answer, count=1)
     if asks(answer, known):
         return NameList(None, "asks", answer)
     if len(answer) > LONGEST:
         answer, rule = answer[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
-    if normalise(answer) in _NONE:
-        return NameList((), rule, answer)
+    if not _KnownNames.of(known).has(answer):
+        if _says_none(answer):
+            return NameList((), rule, answer)
+        if _UNSURE.fullmatch(" ".join(_words(answer))):
+            reason = "says that it does not know" if answer else "nothing stands behind the mark"
+            return NameList(None, reason, answer)
+    lines = [line for line in answer.splitlines() if line.strip()]
+    if len(lines) > 1 and all(map(_ENTRY.match, map(str.strip, lines))):
+        entries = [name for line in lines for name in _of_entry(_cleaned(line), known)]
+        return NameList(tuple(dict.fromkeys(filter(normalise, entries))), rule, answer)
     return NameList(split_names(answer, known), rule, answer)
 
 
@@ -122,18 +152,35 @@ def _list_of_lines(text: str, known: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(normalise, map(_cleaned, lines)))) if is_list else ()
 
 
+def _says_none(text: str) -> bool:
+    return _NONE.fullmatch(" ".join(_words(text))) is not None
+
+
+def _of_entry(entry: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The names of a list's entry: one, which may hold commas, or several that are all known."""
+    names, parts = _KnownNames.of(known), split_names(entry, known)
+    return parts if all(map(names.has, parts)) else (entry,)
+
+
 def asks(answer: str, known: Iterable[str]) -> bool:
     """Whether the answer is a question, and not a known name that ends like one."""
     mark = answer.rstrip(" \t\n*_`\"'")[-1:]
     return mark != "" and mark in QUESTION_MARKS and not any(name.endswith(mark) for name in known)
 
 
-def _json_list(text: str) -> list[str] | None:
+def _json_names(text: str) -> list[str] | None:
+    """The names of a list, or of an object's answer; None for what is no JSON of that form."""
     try:
-        names, _ = json.JSONDecoder().raw_decode(text)
-        return [str(name) for name in names] if isinstance(names, list) else None
+        value, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return None
+    if isinstance(value, dict):
+        key = next((key for key in _KEYS if key in value), None)
+        if key is None:
+            return None
+        value = value[key]
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [str(each) for each in values]
 
 
 def split_names(text: str, known_names: Iterable[str] = ()) -> tuple[str, ...]:

@@ -13,32 +13,28 @@ import re
 
 from agent_env.temporal.written import ANY_MONTH
 
-_MONTH = rf"(?P<m>{ANY_MONTH})\.?"
+_MONTH = rf"({ANY_MONTH})\.?"
 _NAME = rf"(?:{ANY_MONTH})\.?"
 _TH = r"(?:st|nd|rd|th)?"
 _AD = r"(?:\bA\.? ?D\.?|(?<!B)(?<!B\.)\b ?C\.? ?E\.?)(?!\w)"
 _NOTATIONS = (
-    (r"(\d{3,4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]", r"\1-\2-\3"),
-    (r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?", lambda m: _partial(m[1], m[2])),
-    (r"(?<![\w.,-])([12]\d{3})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?![\w-]|[.,]\d)", r"\1-\2-\3"),
-    (r"(\d{4}-\d\d-\d\d) ?/ ?(\d{4}-\d\d-\d\d)", r"\1 to \2"),
-    (r"(?<![\w-])[-−](0\d{3}(?:-\d\d(?:-\d\d)?)?)(?!\d)", r"\1 BC"),
-    (rf"(?<![\w.])(\d{{1,2}}){_TH}{_MONTH},? ?(\d{{4}})(?!\d)", r"\1 \g<m> \3"),
-    (rf"(?<!\w)(\d{{1,2}}){_TH} day of {_MONTH}", r"\1 \g<m>"),
-    (rf"(?<!\w){_MONTH} ?(\d{{1,2}}){_TH},(\d{{4}})(?!\d)", r"\g<m> \2, \3"),
-    (rf"(?<![\w.])(\d{{4}})(?:, ?| ){_MONTH} (\d{{1,2}}){_TH}(?!\d|:| to\b|, ?\d{{4}})",
-     r"\g<m> \3, \1"),
-    (rf"(?<![\w.])(\d{{4}})([-/.]){_MONTH}\2(\d{{1,2}})(?!\d)", r"\g<m> \4, \1"),
-    (rf"(?<!\w)({_NAME}(?: \d{{1,2}}{_TH},?)?|year) (\d{{3}})(?![\d:,.]*\d|\w)",
-     lambda m: f"{m[1]} {m[2]:0>4}"),
-    (rf"{_AD} ?(\d{{1,4}})(?!\d)", lambda m: f"{m[1]:0>4}"),
-    (rf"(?<![\d.,])(\d{{1,4}}) ?{_AD}", lambda m: f"{m[1]:0>4}"),
+    (re.compile(r"(\d{3,4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]"), r"\1-\2-\3"),
+    (re.compile(r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?"), lambda m: _partial(m[1], m[2])),
+    (re.compile(r"(\d{4}-\d\d-\d\d) ?/ ?(\d{4}-\d\d-\d\d)"), r"\1 to \2"),
+    (re.compile(r"(?<![\w-])[-−](0\d{3}(?:-\d\d(?:-\d\d)?)?)(?!\d)"), r"\1 BC"),
+    (re.compile(rf"(?<![\w.])(\d{{1,2}}){_TH}{_MONTH},? ?(\d{{4}})(?!\d)", re.I), r"\1 \2 \3"),
+    (re.compile(rf"(?<!\w)(\d{{1,2}}){_TH} day of {_MONTH}", re.I), r"\1 \2"),
+    (re.compile(rf"(?<!\w){_MONTH} ?(\d{{1,2}}){_TH},(\d{{4}})(?!\d)", re.I), r"\1 \2, \3"),
+    (re.compile(rf"(?<![\w.])(\d{{4}})(?:, ?| ){_MONTH} (\d{{1,2}}){_TH}"
+                r"(?!\d|:| to\b|, ?\d{4})", re.I), r"\2 \3, \1"),
+    (re.compile(rf"(?<![\w.])(\d{{4}})([-/.]){_MONTH}\2(\d{{1,2}})(?!\d)", re.I), r"\3 \4, \1"),
+    (re.compile(rf"(?<!\w)({_NAME}(?: \d{{1,2}}{_TH},?)?|year) (\d{{3}})"
+                r"(?![\d:,.]{0,9}\d|\w)", re.I), lambda m: f"{m[1]} {m[2]:0>4}"),
+    (re.compile(rf"{_AD} ?(\d{{1,4}})(?!\d)"), lambda m: f"{m[1]:0>4}"),
+    (re.compile(rf"(?<![\d.,])(\d{{1,4}}) ?{_AD}"), lambda m: f"{m[1]:0>4}"),
 )  # fmt: skip
-_COMPILED = tuple(
-    (re.compile(pattern, 0 if _AD in pattern else re.I), becomes) for pattern, becomes in _NOTATIONS
-)
 _ODD = re.compile(
-    rf"[年년]|\d{{8}}|\d/\d{{4}}-|(?<!\w)[-−]0\d|\d[a-z]|,\d{{4}}|\d{{4}},? ?[-/.]?[a-z]|{_AD}"
+    rf"[年년]|\d/\d{{4}}-|(?<!\w)[-−]0\d|\d[a-z]|,\d{{4}}|\d{{4}},? ?[-/.]?[a-z]|{_AD}"
     rf"|year \d|(?:{ANY_MONTH}).{{0,8}}\s\d{{3}}(?!\d)",
     re.I,
 )
@@ -49,7 +45,7 @@ def one_notation(text: str) -> str:
     """The text with its dates as every reader knows them; positions change."""
     if _ODD.search(text) is None:
         return text
-    for pattern, becomes in _COMPILED:
+    for pattern, becomes in _NOTATIONS:
         text = pattern.sub(becomes, text)
     return text
 
@@ -59,8 +55,9 @@ def _partial(year: str, month: str | None) -> str:
 
 
 _COMPARED = (
-    r"before|after|since|until|till|by|prior to|(?:earlier|later|sooner|older|newer) than|preceding"
-    r"|following|pre|post|up to|not|at (?:the )?(?:latest|earliest|least)"
+    r"before|after|since|until|till|by|prior to|preceding|following|pre|post|up to|not|over|under"
+    r"|(?:earlier|later|sooner|older|newer|more|less|fewer|greater|higher|lower) than"
+    r"|(?:maximum|minimum|most|least) of|at (?:the )?(?:latest|earliest|least|most)"
 )
 _ABOUT = (
     r"circa|ca|c|about|around|approximately|approx|roughly|nearly|almost|estimated(?: (?:at|as))?"
@@ -74,7 +71,8 @@ _BEFORE = re.compile(
 )
 _BEHIND = re.compile(
     r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest)|(?:or|and) (?:so|thereabouts|earlier"
-    r"|later|before|after|onwards?)|onwards?)\b|\(?(?:±|\+/-|plus or minus|give or take)|-?ish\b"
+    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b|\+(?!\w)|-?ish\b"
+    r"|\(?(?:±|\+/-|plus or minus|give or take)"
     r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
     r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"
     r"|persian)(?: calendar)?\W{0,3}$)",
@@ -82,7 +80,8 @@ _BEHIND = re.compile(
 )
 
 
-def qualifier(before: str, behind: str) -> str:
-    """Why a date between these parts of its text is not simply given; "" where it is."""
+def qualifier(before: str, behind: str, what: str = "date") -> str:
+    """Why a date, or another value, between these parts of its text is not simply given; "" where
+    it is."""
     found = _BEFORE.search(before[-60:]) or _BEHIND.match(behind[:60])
-    return f"qualifies its date ('{found[0].strip(' ,*_()')[:40]}')" if found else ""
+    return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')" if found else ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from agent_env.extensions.answers.answer_parts import user_text
 from agent_env.extensions.answers.date_answers import parse_date_text
 from agent_env.extensions.answers.hedges import hedge, takes_back
+from agent_env.extensions.answers.notations import qualifier
 from agent_env.temporal.written import NUMBERS, TIMES, in_words
 
 _MARKER = re.compile(
@@ -24,7 +25,18 @@ _HEDGE = re.compile(
     re.I,
 )
 _NOBODY = re.compile(r"(?:nobody|no[ -]?one|none|no subjects?|\[\s*\]|∅)(?:\b.*)?", re.I)
-_NEVER = re.compile(r"(?:never|none|it (?:did|has) (?:not|never) happen(?:ed)?|n/a)", re.I)
+_NEVER = re.compile(
+    r"never|none|n/a|(?:(?:it|this|that|they|he|she) )?(?:(?:(?:did|has|have)(?: not|n['’]t)|never)"
+    r" (?:ever )?(?:happen(?:ed)?|occur(?:red)?|take place|taken place|took place))(?: at all)?",
+    re.I,
+)
+_AROUND = frozenset(
+    "a all alone also and are both by did do does done had has have is it just no of on one only "
+    "other people persons subjects that the them there these they this those three four five six "
+    "too two was were who".split()
+)
+"""Words that add nothing to the names of an answer."""
+_BULLET = re.compile(r"[ \t>]*(?:[-*•+]|\(?\d{1,2}[.)])[ \t]+")
 _NEGATED = re.compile(r"\b(?:not|nobody|no one|neither|nor|but|only if)\b|n't\b", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?\d+(?:,\d{3})*(?:[.,/]\d+)?(?![\w/])")
 _WORDS = {"never": 0, "none": 0, **TIMES, **NUMBERS}
@@ -46,7 +58,7 @@ class ParsedAnswer:
 
 def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> ParsedAnswer:
     """The answer of a reply to a question of this template; `subjects` are all possible names."""
-    line, where, behind = _line(user_text(text or ""))
+    line, where, behind = _line(user_text(text or ""), subjects)
     if line is None:
         return ParsedAnswer(None, where)
     if why := takes_back(behind):
@@ -60,6 +72,10 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
     given = {"who": _any_of(subjects), "did": _YES_OR_NO, "how-often": numbers}.get(template)
     if given is not None and (why := hedge(plain, [m.span() for m in given.finditer(plain)])):
         return ParsedAnswer(None, why)
+    if template == "how-often":
+        for match in numbers.finditer(plain):
+            if why := qualifier(plain[: match.start()], plain[match.end() :], "number"):
+                return ParsedAnswer(None, why)
     if template == "who":
         by_name = {subject.lower(): subject for subject in subjects}
         parts = [
@@ -73,6 +89,9 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
             return ParsedAnswer(tuple(sorted(names)), f"names {where}")
         mentions = {match[0].lower() for match in _any_of(subjects).finditer(plain)}
         mentions = {subject for subject in subjects if subject.lower() in mentions}
+        around = re.findall(r"\w+", _any_of(subjects).sub(" ", plain).lower())
+        if mentions and not {"nobody", "no one"} & mentions and _AROUND.issuperset(around):
+            return ParsedAnswer(tuple(sorted(mentions)), f"names {where}")
         if _NOBODY.fullmatch(plain) and not mentions:
             return ParsedAnswer((), f"nobody {where}")
         if mentions and _NEGATED.search(plain):
@@ -92,18 +111,37 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
     return _number(plain, where) if template == "how-often" else _day(plain, where)
 
 
-def _line(text: str) -> tuple[str | None, str, str]:
+def _line(text: str, subjects: Sequence[str]) -> tuple[str | None, str, str]:
     """The text of the answer, where it stands or why there is none, and the text below it."""
     markers = list(_MARKER.finditer(text))
     if markers:
-        line, _, behind = text[markers[-1].end() :].strip().partition("\n")
-        return line.strip(), "after MY ANSWER:", behind
+        line, behind = _block(text[markers[-1].end() :].strip(), subjects)
+        return line, "after MY ANSWER:", behind
     whole = text.strip()
     if not whole:
         return None, "no text", ""
     if "\n" in whole or len(whole) > _SHORT:
         return None, "no line that begins with MY ANSWER:", ""
     return whole, "the whole reply", ""
+
+
+def _block(text: str, subjects: Sequence[str]) -> tuple[str, str]:
+    """The first line with the list that goes on below it, as one line, and the text behind: a line
+    goes on where it is nothing but names, numbers, yes or no, or follows a comma."""
+    lines = text.split("\n")
+    items = [_BULLET.sub("", lines[0], count=1).strip()]
+    end = 1
+    for number, line in enumerate(lines[1:], start=1):
+        item = _BULLET.sub("", line, count=1).strip(" \t*_`.,;")
+        rest = _any_of(subjects).sub(" ", item)
+        is_value = not re.sub(r"\band\b|[\W\d_]", "", _YES_OR_NO.sub(" ", rest))
+        if item and not is_value and not items[-1].endswith(","):
+            break
+        if item:
+            items.append(item)
+            end = number + 1
+    joined = ", ".join(item.rstrip(",;") for item in items if item)
+    return joined, "\n".join(lines[end:])
 
 
 def _any_of(subjects: Sequence[str]) -> re.Pattern[str]:
@@ -113,6 +151,8 @@ def _any_of(subjects: Sequence[str]) -> re.Pattern[str]:
 
 def _number(plain: str, where: str) -> ParsedAnswer:
     """One number; a negative or fractional one is read, and is wrong."""
+    if _NEVER.fullmatch(plain):
+        return ParsedAnswer(("0",), f"never {where}")
     digits = [_digits(text) for text in _NUMBER.findall(plain)]
     words = [] if digits else _number_words(plain)
     numbers = dict.fromkeys([*digits, *words])

@@ -1,0 +1,75 @@
+"""Dates of answers are the same for every scorer, however they are written."""
+
+import pytest
+
+from agent_env.families.qa.sample import QaOptions, QaSample
+from agent_env.families.qa.scorers import MEASURES
+
+
+def right(scorer, gold, text):
+    sample = QaSample(id="q", task="qa", gold=gold, question="When?")
+    return MEASURES[scorer](sample, text, QaOptions()).metrics["exact_match"] == 1
+
+
+@pytest.mark.parametrize("scorer", ["date", "dates"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2019-05-17", "May 17,2019", "17May2019", "2019年5月17日", "2019년 5월 17일", "2019, May 17",
+        "17 May 2019", "May 17th, 2019", "17th of May 2019", "17.05.2019", "2019/05/17", "2019.05.17",
+        "2019-05-17T00:00:00Z", "Fri, 17 May 2019", "17-May-2019", "2019 May 17", "2019-May-17",
+        "the 17th day of May, 2019", "May 17, 2019 AD", "2019-5-17", "**17 MAY 2019**.",
+    ],
+)  # fmt: skip
+def test_a_day_is_read_in_every_notation_by_every_scorer(scorer, text):
+    assert right(scorer, ("2019-05-17",), text)
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "is_right"),
+    [
+        *[("0476", text, True) for text in ("476", "0476", "AD 476", "476 AD", "476 CE",
+                                            "in 476 A.D.", "The year 476.")],
+        *[("0476", text, False) for text in ("476 BC", "-0476", "476 B.C.E.")],
+        *[("1066", text, False) for text in ("1066 BC", "1066 BCE", "1066 B.C.", "1066 AH")],
+        ("1066", "AD 1066", True),
+        ("0043-03-15", "15 March 43 AD", True), ("0043-03-15", "March 15, AD 43", True),
+        ("0043-03-15", "0043-03-15", True), ("0043-03-15", "-0043-03-15", False),
+        ("0043-03-15", "0043-03-15 BC", False),
+        ("1582-10-05", "5 October 1582", True),
+        *[("1582-10-05", f"5 October 1582 {end}", False)
+          for end in ("(Julian)", "O.S.", "(Old Style)", "in the Julian calendar")],
+    ],
+)  # fmt: skip
+def test_an_era_and_a_calendar_are_read_or_the_answer_is_none(gold, text, is_right):
+    assert right("date", (gold,), text) is is_right
+
+
+QUALIFIED = (
+    "before {}", "after {}", "not {}", "earlier than {}", "no later than {}", "by {}", "since {}",
+    "until {}", "prior to {}", "{} or later", "at the latest in {}", "{} at the latest",
+    "from {} onwards", "{} onwards", "up to {}", "circa {}", "c. {}", "ca. {}", "~{}", "≈ {}",
+    "about {}", "around {}", "approximately {}", "approx. {}", "roughly {}", "{} or so", "{} ± 1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", QUALIFIED)
+def test_a_time_before_after_or_about_a_date_is_not_the_date(form):
+    assert not right("date", ("2019",), form.format("2019"))
+    assert not right("date", ("2019-05-17",), form.format("17 May 2019"))
+    assert not right("dates", ("2019-05-17",), form.format("17 May 2019"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["It was in 2019.", "signed by Carter in 2019", "moved from Paris to London in 2019",
+     "After the war, in 2019", "May 2019",],
+)  # fmt: skip
+def test_words_that_qualify_something_else_leave_the_date(text):
+    assert right("date", ("2019",), text)
+
+
+@pytest.mark.parametrize("between", ["/", " to ", " – ", " through "])
+def test_an_interval_is_all_its_days(between):
+    days = ("2019-05-17", "2019-05-18", "2019-05-19")
+    assert right("dates", days, f"2019-05-17{between}2019-05-19")
