@@ -36,7 +36,7 @@ _AROUND = frozenset(
     "too two was were who".split()
 )
 """Words that add nothing to the names of an answer."""
-_BULLET = re.compile(r"[ \t>]*(?:[-*•+]|\(?\d{1,2}[.)])[ \t]+")
+_BULLET = re.compile(r"[ \t>]{0,20}(?:[-*•+]|\(?\d{1,2}[.)])[ \t]{1,20}")
 _NEGATED = re.compile(r"\b(?:not|nobody|no one|neither|nor|but|only if)\b|n't\b", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?\d+(?:,\d{3})*(?:[.,/]\d+)?(?![\w/])")
 _WORDS = {"never": 0, "none": 0, **TIMES, **NUMBERS}
