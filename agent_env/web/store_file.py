@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import count
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -84,16 +85,30 @@ def _connected(file: Path, read_only: bool) -> sqlite3.Connection:
     return sqlite3.connect(file, timeout=BUSY_S)
 
 
-def reading(file: Path) -> sqlite3.Connection:
-    """A connection that only reads. In a folder that takes no files SQLite reads a WAL store only
-    as one that never changes."""
+_MOST_STEPS = 4_000_000_000
+"""Of SQLite's machine over one connection to a stranger's file: minutes."""
+_STEPS = 1_000_000
+
+
+def reading(file: Path, schema: str | None = None) -> sqlite3.Connection:
+    """A connection that only reads, and not without end; sqlite3.DatabaseError where the tables are
+    not those of `schema`. In a folder that takes no files SQLite reads a WAL store only as one that
+    never changes."""
     address = file.resolve().as_uri() + "?mode=ro"
     connection = sqlite3.connect(address, timeout=BUSY_S, uri=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite3.OperationalError:
         connection.close()
-        return sqlite3.connect(address + "&immutable=1", uri=True)
+        connection = sqlite3.connect(address + "&immutable=1", uri=True)
+    calls = count()
+    connection.set_progress_handler(lambda: next(calls) * _STEPS > _MOST_STEPS, _STEPS)
+    try:
+        if schema is not None:
+            check_schema(connection, schema)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
     return connection
 
 

@@ -113,8 +113,7 @@ class Texts:
             if not self._file.exists():
                 return None
             self._check()
-            self._connection = reading(self._file)
-            check_schema(self._connection, _SCHEMA)
+            self._connection = reading(self._file, _SCHEMA)
         query = "SELECT text FROM texts WHERE digest = ?"
         row: tuple[bytes] | None = self._connection.execute(query, (key,)).fetchone()
         return row
@@ -148,12 +147,16 @@ class Texts:
             self._check()
         except MissingText as exc:
             raise StorageError(str(exc)) from exc
-        self._connection = connection = sqlite3.connect(self._file, timeout=WAIT_S)
-        _keep_log(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute(_SCHEMA)
-        check_schema(connection, _SCHEMA)
-        self._is_written = True
+        connection = sqlite3.connect(self._file, timeout=WAIT_S)
+        try:
+            _keep_log(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(_SCHEMA)
+            check_schema(connection, _SCHEMA)
+        except sqlite3.Error:
+            connection.close()
+            raise
+        self._connection, self._is_written = connection, True
         return connection
 
 

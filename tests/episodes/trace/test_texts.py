@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from agent_env.episodes.trace.lines import TraceError, TraceWriter, read_trace
-from agent_env.episodes.trace.texts import Texts
+from agent_env.episodes.trace.texts import MissingText, Texts
+from agent_env.errors import StorageError
 from agent_env.records.schema import ToolCall, ToolResult
 from agent_env.records.trace_events import ToolCalled
 from tests.episodes.trace.test_lines import clock
@@ -120,3 +121,19 @@ def test_texts_are_forced_to_the_disk_when_there_are_new_ones_only(tmp_path, mon
     texts.sync()
     assert len(syncs) == 3
     texts.close()
+
+
+def test_a_view_in_the_store_is_refused_each_time_and_never_read(tmp_path):
+    """A view of the table's name may never end."""
+    with sqlite3.connect(tmp_path / "texts.db") as db:
+        db.execute(
+            "CREATE VIEW texts AS WITH RECURSIVE n(digest, text) AS "
+            "(SELECT x'00', x'00' UNION ALL SELECT digest, text FROM n) SELECT * FROM n"
+        )
+    texts = Texts(tmp_path / "texts.db")
+    for _ in range(3):
+        with pytest.raises(MissingText, match="its view 'texts' is not ours"):
+            texts.get("00")
+    assert list(texts.items()) == []
+    with pytest.raises(StorageError, match="its view 'texts' is not ours"):
+        texts.put("words")
