@@ -7,6 +7,7 @@ that isolates itself. Where the harness is root, each session runs as a spare ui
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,8 +36,10 @@ def staged(
     command: list[str],
     more: tuple[Bind, ...] = (),
     see_proc: bool = False,
+    covered: Sequence[str] = (),
 ) -> list[str]:
-    """The command, to be run where nothing but the layout is to be seen."""
+    """The command, to be run where nothing but the layout and `more` is to be seen, without the
+    content of the `covered` folders in them."""
     pairs = [(bind.source, bind.target) for bind in (*layout.binds, *more)]
     uids = lent_uids()
     plan = {
@@ -48,7 +51,7 @@ def staged(
         "copies": [pair for pair in pairs if pair[1].startswith(GUEST)],
         "binds": [pair for pair in pairs if not pair[1].startswith(GUEST)],
         "programs": [bind.target for bind in layout.binds if bind.target.startswith(GUEST)],
-        "covered": layout.covered,
+        "covered": [*layout.covered, *covered],
         "command": command,
         "environment": layout.environment,
     }

@@ -96,7 +96,8 @@ async def confine(
     more = [Bind(each, each) for each in named if each not in known]
     if agent is not None:
         more.append(Bind(str(ACCOUNTS), "/etc/passwd"))
-    start = staged(layout, proc, inner, tuple(more), see_proc=agent is not None)
+    covered = () if agent is None else _our_data(named)
+    start = staged(layout, proc, inner, tuple(more), agent is not None, covered)
     descriptors = (proc, plan_file, *doors, *([agent["wire"]] if agent else ()))
     return ConfinedProgram(start, descriptors)
 
@@ -264,6 +265,15 @@ def _environment_of(program: Path) -> Iterator[str]:
             yield str(base)
     above = [each for each in program.parents if each.name == "node_modules"]
     yield from (str(each) for each in above[-1:])
+
+
+def _our_data(shown: Sequence[str]) -> list[str]:
+    """The folders of agent-env within what an agent is shown: they have the answers."""
+    own = Path(os.path.realpath(__file__)).parents[1]
+    found = {own} if any(own.is_relative_to(os.path.realpath(each)) for each in shown) else set()
+    for pattern in ("lib/python3*/site-packages/agent_env", "share/agent-env"):
+        found |= {path for each in shown for path in Path(each).glob(pattern)}
+    return sorted(str(path) for path in found if path.is_dir())
 
 
 def _is_environment(folder: Path) -> bool:

@@ -39,6 +39,10 @@ BARE = "-bare"
 """Behind a name of ours: the agent without its own tools."""
 
 
+_MARKED = re.compile(r"\.{0,2}/")
+"""A word of a command that is a file or folder: `run` is none, even where there is a folder run."""
+
+
 class AgentFile(BaseModel):
     """The fields of a file; texts have placeholders, which each episode fills in."""
 
@@ -117,8 +121,11 @@ def _use(name: str, file: AgentFile) -> AgentUse:
             what = f"the environment of {program} has no package {file.package}"
         hint = f"; install it: {file.install}" if file.install else ""
         raise ConfigError(f"--agent {name}: {what}{hint}")
-    words = [os.path.abspath(word) if os.path.exists(word) else word for word in file.command]
-    named = [word for word in words[1:] if os.path.isabs(word) and os.path.exists(word)]
+    is_file = [_MARKED.match(word) is not None and os.path.exists(word) for word in file.command]
+    words = [
+        os.path.abspath(w) if there else w for w, there in zip(file.command, is_file, strict=True)
+    ]
+    named = [word for word, there in zip(words[1:], is_file[1:], strict=True) if there]
     return AgentUse(
         name=name,
         version=version,

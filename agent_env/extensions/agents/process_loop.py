@@ -15,13 +15,13 @@ import secrets
 import shutil
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import agent_env
 from agent_env.extensions.agents.desk import Desk
-from agent_env.extensions.agents.proxy import Proxy
+from agent_env.extensions.agents.proxy import Proxy, Room
 from agent_env.extensions.serve.hosting import serve_app
 from agent_env.sdk.models import short_name
 from agent_env.sdk.records import Message
@@ -118,6 +118,7 @@ class ProcessLoop:
     use: AgentUse
     model: str
     logs: Path | None
+    room: Room = field(default_factory=Room)
 
     async def run(self, sample: Sample, attempt: EpisodeState) -> Outcome:
         """Drive one episode to its end; what the seams raise passes through."""
@@ -151,7 +152,7 @@ class ProcessLoop:
         answer = self.use.answer if self.use.answer not in ("reply", "stdout") else None
         agent = await start_agent(command, variables, files, answer, self.use.reads)
         try:
-            app = Proxy(desk, self.model, token, mcp_app(desk))
+            app = Proxy(desk, self.model, token, mcp_app(desk), self.room)
             async with _served(app, agent), _collected(agent, printed, errors):
                 ended = asyncio.create_task(agent.ended())
                 try:

@@ -14,7 +14,7 @@ import contextvars
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_env.extensions.agents.apis import chat, generate_content, messages, responses
@@ -99,12 +99,32 @@ MEDIA = frozenset(
 CHOOSING = ("tools", "tool_choice", "toolConfig", "tool_config", "parallel_tool_calls")
 
 
-class Proxy:
-    """An ASGI app for one agent."""
+MOST_AT_ONCE = 64 << 20
+"""Bytes of all requests of a run that are being read or answered."""
+MOST_VALUES = 400_000
+"""Lists, objects and entries of a body: each takes up to a hundred bytes when it is parsed."""
 
-    def __init__(self, desk: Desk, model: str, token: str, mcp: Any) -> None:
+
+@dataclass(slots=True)
+class Room:
+    """The bytes of a run's requests that are being read or answered; one for all its agents."""
+
+    taken: int = 0
+
+    def take(self, count: int) -> None:
+        """Refusal where that is too much at once."""
+        if self.taken + count > MOST_AT_ONCE:
+            raise Refusal(429, "too many large requests at once; send them one after another")
+        self.taken += count
+
+
+class Proxy:
+    """An ASGI app for one agent. Bodies are bounded, and read and parsed one after another."""
+
+    def __init__(self, desk: Desk, model: str, token: str, mcp: Any, room: Room) -> None:
         """`model`: its name where models are listed; `mcp`: the app of the tools."""
         self._desk, self._model, self._token, self._mcp = desk, model, token, mcp
+        self._room, self._turn = room, asyncio.Lock()
         self._apis: dict[str, ApiCodec] = {
             chat.PATH: chat.ChatApi(),
             responses.PATH: responses.ResponsesApi(),
@@ -118,28 +138,30 @@ class Proxy:
             await self._mcp(scope, receive, send)
             return
         headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in scope["headers"]}
-        parts, more = list[bytes](), True
-        while more:
-            event = await receive()
-            parts.append(event.get("body", b""))
-            more = event.get("more_body", False)
-        http = HttpRequest(scope["method"], scope["path"], b"".join(parts), headers)
+        http = HttpRequest(scope["method"], scope["path"], b"", headers)
         # from its version on, once: agents join base addresses and paths in several ways
         path = re.sub(r"^(/v1)+(?=/v1)", "", http.path.replace("//", "/"))
         api = next((a for form, a in self._apis.items() if re.fullmatch(form, path)), None)
+        size = 0
         try:
-            await self._route(replace(http, path=path), api, receive, send)
+            if self._token not in http.keys:
+                raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
+            async with self._turn:
+                body = await _body(receive)
+                self._room.take(len(body))
+                size = len(body)
+            await self._route(replace(http, path=path, body=body), api, receive, send)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as exc:
             refusal = Refusal(400, f"a field is missing or of the wrong type: {exc!r}")
             await _refuse(send, refusal, api)
         except Refusal as refusal:
             await _refuse(send, refusal, api)
+        finally:
+            self._room.taken -= size
 
     async def _route(
         self, http: HttpRequest, api: ApiCodec | None, receive: Any, send: Any
     ) -> None:
-        if self._token not in http.keys:
-            raise Refusal(401, "Incorrect API key provided.", code="invalid_api_key")
         listed = {"id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"}
         match http.method, http.path.split("/"):
             case "GET", ["", "v1", "models"]:
@@ -276,6 +298,18 @@ def _parsed(body: bytes) -> Any:
     if b"\\ud" in body.lower():
         return json.loads(writable(json.dumps(value, ensure_ascii=False)))
     return value
+
+
+async def _body(receive: Any) -> bytes:
+    """The whole body; Refusal, before it is parsed, for one that would take too much memory."""
+    body, more = bytearray(), True
+    while more:
+        event = await receive()
+        body += event.get("body", b"")
+        more = event.get("more_body", False)
+    if sum(map(body.count, (b"[", b"{", b","))) > MOST_VALUES:
+        raise Refusal(413, f"the request has more than {MOST_VALUES:,} lists, objects and entries")
+    return bytes(body)
 
 
 async def _gone(receive: Any) -> None:

@@ -31,6 +31,18 @@ def test_command_lines_and_own_files_say_all_of_it(tmp_path):
     assert use.command == (sys.executable, str(script), "--ask", "{prompt}")
     assert use.reads == (str(script),)
     assert (use.variables, use.answer, use.version) == (ADDRESSES, "reply", None)
+
+
+def test_only_a_word_that_is_marked_as_a_file_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("run", "mine"):
+        (tmp_path / name).mkdir()
+    use = read("sh run ./mine openai/run {prompt}")
+    assert use.command == ("sh", "run", str(tmp_path / "mine"), "openai/run", "{prompt}")
+    assert use.reads == (str(tmp_path / "mine"),)
+
+
+def test_a_file_of_ones_own_says_all_of_it(tmp_path):
     file = tmp_path / "My Agent.toml"
     file.write_text(
         'command = ["sh", "-c", "echo"]\nanswer = "out.txt"\nown_tools = ["shell"]\n'

@@ -242,3 +242,18 @@ def test_an_attacker_gets_nowhere(tmp_path, monkeypatch):
     (file,) = (run.path / "agents").iterdir()
     assert json.loads(file.read_text().splitlines()[-1]) == []
     assert episode.stop_reason == "answered"
+
+
+def test_an_agents_environment_shows_nothing_of_agent_env(tmp_path):
+    """Its fact tables have the answers of `base`."""
+    packages = tmp_path / "env/lib/python3.11/site-packages"
+    for name in ("agent_env", "other"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "table.csv").write_text(f"{name} s3cret")
+    program = tmp_path / "env/bin/look"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ncat {packages}/*/table.csv\n")
+    program.chmod(0o755)
+    run, _ = run_by(tmp_path / "run", agents=(f"{shlex.quote(str(program))} {{prompt_file}}",))
+    (file,) = (run.path / "agents").iterdir()
+    assert file.read_text().strip() == "other s3cret"

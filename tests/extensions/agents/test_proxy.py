@@ -18,7 +18,7 @@ from agent_env.extensions.agents.apis.exchange import Answer, HttpRequest, Refus
 from agent_env.extensions.agents.apis.generate_content import GeminiApi, joined
 from agent_env.extensions.agents.apis.responses import ResponsesApi
 from agent_env.extensions.agents.process_loop import mcp_app
-from agent_env.extensions.agents.proxy import LiveReply, Proxy
+from agent_env.extensions.agents.proxy import LiveReply, Proxy, Room
 from agent_env.extensions.serve.hosting import listening, serve_app
 from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
@@ -71,7 +71,7 @@ async def reached(model=None, token="t0ken"):
     at, stop = desk(), asyncio.Event()
     at.attempt.model = model or Model()
     listener = listening(0)
-    app = Proxy(at, "small", token, mcp_app(at))
+    app = Proxy(at, "small", token, mcp_app(at), Room())
     serving = asyncio.create_task(serve_app(app, listener, stop))
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", at
@@ -296,6 +296,35 @@ def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
     assert b'"content": " it"' in sent[5]
     assert not live.is_broken
     assert live.sent == "I look it"
+
+
+def test_bodies_that_would_fill_the_memory_are_refused_before_they_are_parsed():
+    async def main():
+        async with reached() as (url, _), httpx.AsyncClient() as client:
+            address, key = f"{url}/v1/chat/completions", {"authorization": "Bearer t0ken"}
+            told = []
+            for body, headers in (
+                (b'{"messages": [' + b"[]," * 500_000 + b"[]]}", key),
+                (b"x" * 9_000_000, key),
+                (b"x" * 9_000_000, {}),
+            ):
+                answer = await client.post(address, content=body, headers=headers)
+                told.append((answer.status_code, answer.json()["error"]["message"]))
+            return told
+
+    assert asyncio.run(main()) == [
+        (413, "the request has more than 400,000 lists, objects and entries"),
+        (413, "a body has at most 8,000,000 bytes"),
+        (401, "Incorrect API key provided."),
+    ]
+
+
+def test_all_agents_of_a_run_share_the_room_for_requests():
+    room = Room()
+    for _ in range(8):
+        room.take(8 << 20)
+    with pytest.raises(Refusal, match="too many large requests at once"):
+        room.take(1)
 
 
 def test_costs_ends_keys_and_turns_are_written_as_each_api_has_them():
