@@ -148,11 +148,6 @@ def test_a_check_for_browsers_is_no_page():
     assert "shows programs a check" in refused({"/": reply(page, "text/html")})
 
 
-def test_a_pdf_without_its_extra_is_refused_with_a_way_out():
-    said = refused({"/": reply(b"%PDF-1.7 no", "application/pdf")})
-    assert ("broken" if find_spec("pypdf") else "look for an HTML page") in said
-
-
 def test_slow_headers_and_slow_bodies_meet_the_time_cap():
     async def headers(writer):
         writer.write(b"HTTP/1.1 200 OK\r\n")
