@@ -13,7 +13,8 @@ from importlib.util import find_spec
 from typing import Literal
 
 from agent_env.errors import ToolError
-from agent_env.web.extract import Extracted, decode, extract
+from agent_env.web.charset import decode
+from agent_env.web.extract import Extracted, extract
 from agent_env.web.metadata import Metadata, day_of, stated
 from agent_env.worker.host import WorkerFailed, worker
 
