@@ -252,7 +252,7 @@ def test_an_agents_environment_shows_nothing_of_agent_env(tmp_path):
         (packages / name / "table.csv").write_text(f"{name} s3cret")
     program = tmp_path / "env/bin/look"
     program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\ncat {packages}/*/table.csv\n")
+    program.write_text(f"#!/bin/sh\n/bin/cat {packages}/*/table.csv\n")
     program.chmod(0o755)
     run, _ = run_by(tmp_path / "run", agents=(f"{shlex.quote(str(program))} {{prompt_file}}",))
     (file,) = (run.path / "agents").iterdir()
