@@ -191,7 +191,10 @@ def test_the_report_is_a_page_that_sorts_filters_and_prints(report):
     assert report.locator("#method .settings tbody tr:visible").count() == 0
     report.fill("#method .settings input", "seed")
     assert report.locator("#method .settings tbody tr:visible").all_inner_texts() == ["seed\t1"]
-    # What is folded on the screen is on paper, the appendix unless it is open.
+
+
+def test_the_report_is_printed_on_few_pages_without_its_appendix(report):
+    """What is folded on the screen is on paper, the appendix unless it is open."""
     pages = [len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True)))]
     assert not report.locator("#method").evaluate("each => each.open")
     report.evaluate("document.getElementById('appendix').open = true")
