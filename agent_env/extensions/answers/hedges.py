@@ -94,6 +94,7 @@ _BACK = re.compile(
     re.I,
 )
 _ELSE = re.compile(r"[.,;:!?…–—)] ?(?:alternatively|otherwise|if not)\b", re.I)
+_BLANKS = re.compile(r"[^\S\n ]|  | \n|\n ")
 _END = re.compile(r"[.!?;][\"'”’)\]*_]{0,4}\s|\.\.\.|…|\n")
 
 
@@ -128,6 +129,8 @@ def _sentence(text: str, span: Span) -> Span:
 
 def _spaced(text: str) -> str:
     """With one blank in place of several, and one line break for those with blanks around it."""
+    if _BLANKS.search(text) is None:
+        return text
     return re.sub(r" ?\n ?", "\n", re.sub(r"[^\S\n]+", " ", text))
 
 

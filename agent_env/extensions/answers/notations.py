@@ -33,17 +33,21 @@ _NOTATIONS = (
     (re.compile(rf"{_AD} ?(\d{{1,4}})(?!\d)"), lambda m: f"{m[1]:0>4}"),
     (re.compile(rf"(?<![\d.,])(\d{{1,4}}) ?{_AD}"), lambda m: f"{m[1]:0>4}"),
 )  # fmt: skip
-_ODD = re.compile(
-    rf"[年년]|\d/\d{{4}}-|(?<!\w)[-−]0\d|\d[a-z]|,\d{{4}}|\d{{4}},? ?[-/.]?[a-z]|{_AD}"
-    rf"|year \d|(?:{ANY_MONTH}).{{0,8}}\s\d{{3}}(?!\d)",
-    re.I,
+_ODD = (
+    re.compile(r"\d(?:[^\W\d_]|/\d{4}-)|\d [년年]"),
+    re.compile(
+        r"\d{4}(?:, ?|[ ./-])"
+        r"(?:[Jj][au]|[Ff]e|[Mm]a|[Aa][pu]|[Ss]e|[Oo]c|[Nn]o|[Dd]e|[JFMASOND][A-Z])"
+    ),
+    re.compile(r"(?<!\w)[-−]0\d|,\d{4}|[A-Za-z.] \d{3}(?!\w)|\s\d{1,2}(?:\w\w)?, \d{3}(?!\w)"),
+    re.compile(r"[AC]\.? ?[DE](?!\w)"),
 )
 """What a text has that is written otherwise; most have none of it."""
 
 
 def one_notation(text: str) -> str:
     """The text with its dates as every reader knows them; positions change."""
-    if _ODD.search(text) is None:
+    if not any(odd.search(text) for odd in _ODD):
         return text
     for pattern, becomes in _NOTATIONS:
         text = pattern.sub(becomes, text)

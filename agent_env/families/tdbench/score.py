@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from agent_env.extensions.answers.answer_parts import user_text
 from agent_env.extensions.answers.date_sets import f1
+from agent_env.extensions.answers.notations import one_notation
 from agent_env.extensions.answers.time_references import (
     TimeReference,
     says_role,
@@ -37,6 +38,7 @@ from agent_env.families.tdbench.name_answers import (
     normalised,
     parse_known_names,
     parse_number,
+    without_json,
 )
 from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
 from agent_env.sdk.models import Scorer
@@ -106,9 +108,10 @@ def measure(
 def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:
     """The names and dates of the text without its reasoning; of a long one, of its last part."""
     known = (*sample.gold, *sample.others)
-    plain = _as_spelt(normalised(user_text(text)[-MAX_CHARACTERS:]), known)
+    own = without_json(one_notation(normalised(user_text(text)[-MAX_CHARACTERS:])))
+    plain = _as_spelt(own, known)
     aliases = {alias: name for name, others in sample.aliases.items() for alias in others}
-    names = parse_known_names(plain, known, aliases)
+    names = parse_known_names(plain, known, aliases, sample.question)
     references = time_references(plain)
     return ParsedAnswer(plain, names, references, tuple(_owners(plain, names.mentions, references)))
 
