@@ -6,6 +6,7 @@ import sqlite3
 import zipfile
 import zlib
 from contextlib import closing
+from types import SimpleNamespace
 
 import zstandard
 
@@ -107,6 +108,43 @@ def rechosen(folder, rng):
     return name
 
 
+def cut(folder, rng):
+    """An episode without its end."""
+    trace = rng.choice(traces(folder))
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
+    return f"{trace.parent.name}/{trace.stem}"
+
+
+def asked_again(folder, rng):
+    """A finished episode that is set aside, as if it were broken, and another one in its place."""
+    trace = rng.choice([each for each in traces(folder) if each.stem.endswith(".1")])
+    aside = folder / "run/broken" / trace.parent.name / f"{trace.stem}.1.jsonl"
+    aside.parent.mkdir(parents=True)
+    data = trace.read_bytes()
+    rechosen(folder, SimpleNamespace(choice=lambda files: trace))
+    aside.write_bytes(data)
+    start = json.loads(trace.read_bytes().splitlines()[0])["at"]
+    with (folder / "run/begun.txt").open("a") as begun:
+        begun.write(f"{start} {trace.parent.name}/{trace.stem}\n")
+    return f"{trace.parent.name}/{trace.stem}"
+
+
+def left_out(folder, rng):
+    """A sample with all its episodes, as if no condition could ask it."""
+    file = folder / "run/samples.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    sample = json.loads(lines.pop(rng.randrange(len(lines))))["id"]
+    file.write_text("".join(lines))
+    for trace in traces(folder):
+        if trace.stem.startswith(f"{sample}."):
+            trace.unlink()
+    begun = folder / "run/begun.txt"
+    kept = [line for line in begun.read_text().splitlines() if f"/{sample}." not in line]
+    begun.write_text("".join(f"{line}\n" for line in kept))
+    change_run(folder, samples=len(lines), left_out={sample: "the web has no page that proves it"})
+    return f"run.json: {sample} is left out"
+
+
 def model(folder, rng):
     """Another model's name in run.json."""
     change_run(folder, model=rng.choice(["openai/gpt-5", "anthropic/claude-opus-5", "believer"]))
@@ -182,4 +220,18 @@ def _changed_blob(file, table, column, rng):
 
 MADE_ANEW = (figure, score)
 """What packing the run again makes anew."""
-FRAUDS = (answer, reply, dropped, rechosen, model, price, gold, page, text, *MADE_ANEW)
+FRAUDS = (
+    answer,
+    reply,
+    dropped,
+    rechosen,
+    cut,
+    asked_again,
+    left_out,
+    model,
+    price,
+    gold,
+    page,
+    text,
+    *MADE_ANEW,
+)

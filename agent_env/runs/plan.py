@@ -62,15 +62,13 @@ from agent_env.wiring.models import (
     steps_of_task,
 )
 from agent_env.wiring.plugins import uses_in
-from agent_env.wiring.registry import FAMILIES, POLICIES, load_family
+from agent_env.wiring.registry import FAMILIES, POLICIES
 from agent_env.wiring.sandboxes import choose_sandbox
-from agent_env.wiring.trust import check_reading
 from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
     from agent_env.records.tool_traits import AgentUse
-    from agent_env.runs.run import Run
     from agent_env.tasks.sample_files import Filter
     from agent_env.tasks.task import Task
     from agent_env.web.page_store import SqlitePages
@@ -176,7 +174,7 @@ async def plan_run(
         _check_proofs(conditions, sample_set, web, note)
     left_out: Mapping[str, str] = {}
     if is_disturbed:
-        pages = partial(_pages, web, options.web_mode, sample_set.tables)
+        pages = partial(planned_pages, web, options.web_mode, sample_set.tables)
         sample_set, left_out = run_disturbances().changed_samples(
             sample_set, options, conditions, task, pages, note
         )
@@ -432,39 +430,6 @@ def select_samples(
     return SampleSet(tuple(selected), used, notes=sample_set.notes)
 
 
-def questions_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
-    """As `made_again`; ConfigError where they are others than those of the run."""
-    files = made_again(run, dataset)
-    if digest(files["samples.jsonl"]) != run.manifest.samples_digest:
-        seed = run.manifest.seed
-        source = run.manifest.dataset or f"this version of agent-env with seed {seed}"
-        raise ConfigError(f"{source} gives other questions than {run.path} was begun with")
-    return files
-
-
-def made_again(run: Run, dataset: Path | None) -> dict[str, bytes]:
-    """The bytes of the run's samples and tables, made as run.json says or read from the dataset;
-    without what disturbed worlds and the days of conditions add to them."""
-    manifest = run.manifest
-    check_reading(run, manifest, again=True)
-    if manifest.dataset is not None and dataset is None:
-        raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
-    family = load_family(manifest.task, run.plugins)
-    chosen = family.checked_options(manifest.options)
-    options = RunOptions(
-        manifest.task, seed=manifest.seed or 0, limit=manifest.samples + len(manifest.left_out),
-        where=manifest.where, dataset=dataset if manifest.dataset is not None else None,
-        objects=run.objects, permit=run.permit,
-    )  # fmt: skip
-    task = family.make_task(manifest.prompt, chosen, {})
-    sample_set = select_samples(options, family, chosen, task, manifest.tier)
-    kept = [sample for sample in sample_set.samples if sample.id not in manifest.left_out]
-    return {
-        "samples.jsonl": samples_bytes(kept),
-        "materials.jsonl": samples_bytes(sample_set.tables),
-    }
-
-
 def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:
     """A samples.jsonl with its materials beside it, or a set in a published format."""
     if (foreign := family.read_foreign(file, family_options)) is not None:
@@ -596,7 +561,7 @@ def _check_proofs(
 
 
 @contextmanager
-def _pages(
+def planned_pages(
     settings: WebSettings, mode: str, tables: Sequence[MaterialTable]
 ) -> Iterator[SqlitePages | None]:
     """The store of the run's web; None where it is yet to be recorded."""

@@ -179,7 +179,7 @@ class Run(RunFolder):
 
     def questions_again(self, dataset: Path | None) -> dict[str, bytes]:
         """The bytes of its samples and tables, made again; ConfigError where they are others."""
-        from agent_env.runs.plan import questions_again
+        from agent_env.runs.questions_again import questions_again
 
         return questions_again(self, dataset)
 

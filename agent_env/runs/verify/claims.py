@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_env.episodes.results import earlier_scores, traces_of, version_of
 from agent_env.episodes.run_folder import EpisodeKey, begun_in, digest
-from agent_env.episodes.trace.lines import PLACES
-from agent_env.errors import AgentEnvError, DatasetError, EpisodeError, boundary
+from agent_env.episodes.trace.lines import PLACES, TraceError, read_events
+from agent_env.errors import AgentEnvError, ConfigError, DatasetError, EpisodeError, boundary
 from agent_env.protocols import Model
 from agent_env.records.options import Opt
-from agent_env.records.safe_files import is_safe
+from agent_env.records.safe_files import is_safe, read_file
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.records.trace_events import (
     EpisodeResumed,
@@ -180,7 +180,7 @@ async def _traces(case: Case) -> Judgement:
 
 async def _questions(case: Case) -> Judgement:
     """The samples are those that were asked, and their source gives them again."""
-    from agent_env.runs.plan import made_again
+    from agent_env.runs.questions_again import left_out_again, made_again
 
     run, manifest = case.run, case.run.manifest
     data = run.read("samples.jsonl")
@@ -194,8 +194,23 @@ async def _questions(case: Case) -> Judgement:
         source = manifest.imported.file if manifest.imported else manifest.dataset
         where = "" if manifest.imported else f"; --dataset {source} compares them with it"
         return _by_findings(f"{about}; they came from {source}{where}", findings)
-    again = made_again(run, case.dataset)["samples.jsonl"]
+    try:
+        again = made_again(run, case.dataset)["samples.jsonl"]
+    except ConfigError as exc:
+        if any(needs in str(exc) for needs in (". To allow it", "pip install")):
+            raise
+        return _by_findings(about, [*findings, f"run.json: {exc}"])
     findings += _differing_lines(data, again, "samples.jsonl")
+    if manifest.left_out:
+        with boundary(EpisodeError, "why samples were left out cannot be found again"):
+            reasons = left_out_again(run, case.dataset)
+        findings += [
+            f"run.json: {sample} is left out ({why!r}), and "
+            + (f"the reason is {reasons[sample]!r}" if sample in reasons else "it can be asked")
+            for sample, why in manifest.left_out.items()
+            if reasons.get(sample) != why
+        ]
+        about += f", {len(manifest.left_out)} left out, each with its reason"
     origin = f"seed {manifest.seed}" if manifest.dataset is None else str(case.dataset)
     return _by_findings(f"{about}, and each question and gold with what {origin} gives", findings)
 
@@ -473,7 +488,7 @@ def _is_equal(one: object, two: object) -> bool:
 
 
 async def _episodes(case: Case) -> Judgement:
-    """Nothing was dropped: each episode that was planned is there, as finished or as failed."""
+    """Nothing was dropped: each episode that was planned is there, and has an end."""
     run, manifest = case.run, case.run.manifest
     ends = Counter(episode.status for episode, _ in case.scored)
     told = f"{ends['finished']} finished, {ends['failed']} failed, {ends['unfinished']} cut off"
@@ -481,6 +496,11 @@ async def _episodes(case: Case) -> Judgement:
         told += f"; {len(manifest.left_out)} samples were left out, with their reasons"
     have = {run.key_of(trace) for trace in run.traces()}
     findings = [
+        f"{NAME.format(episode.condition, episode.sample, episode.repeat)}: began and has no end"
+        for episode, _ in case.scored
+        if episode.status == "unfinished"
+    ]
+    findings += [
         f"{name}: is not there; it never began or was dropped"
         for condition in manifest.conditions
         for sample in run.samples
@@ -488,19 +508,35 @@ async def _episodes(case: Case) -> Judgement:
         if (name := EpisodeKey(sample.id, condition.name, repeat).name) not in have
     ]
     planned = manifest.planned_episodes
-    return _by_findings(f"{planned - len(findings)} of {planned} episodes are there: {told}",
-                        findings)  # fmt: skip
+    absent = len(findings) - ends["unfinished"]
+    return _by_findings(f"{planned - absent} of {planned} episodes are there: {told}", findings)
 
 
 async def _repeats(case: Case) -> Judgement:
-    """No attempt was chosen among several: each episode was begun once."""
-    run, findings = case.run, list[str]()
+    """No attempt was chosen among several: each episode was begun once, and a trace that was set
+    aside goes on in the one that counts, or says nothing."""
+    run, findings, unknown = case.run, list[str](), list[str]()
     more = sum(int(n.rpartition(".")[2]) > run.manifest.repeats for n in case.traces)
     begun = begun_in(run)
     aside: Counter[str] = Counter()
-    for place in PLACES[1:]:
-        for file in sorted((run.path / place).glob("*/*.jsonl")):
-            aside[f"{file.parent.name}/{file.stem.rpartition('.')[0]}"] += 1
+    for file in (f for at in PLACES[1:] for f in sorted((run.path / at).glob("*/*.jsonl"))):
+        name, place = f"{file.parent.name}/{file.stem.rpartition('.')[0]}", file.parent.parent.name
+        aside[name] += 1
+        try:
+            lines = read_events(file)
+        except TraceError as exc:
+            lines = exc.sound
+        replies = sum(isinstance(event, ModelCalled) for event in lines.events)
+        counts = run.path / PLACES[0] / f"{name}.jsonl"
+        has_it = counts.exists() and run.read(f"{PLACES[0]}/{name}.jsonl")
+        if not lines.events:
+            unknown.append(f"{name}: was asked again; what {place}/ has of it cannot be read")
+        elif problem := run.misfit(counts, run.identity(), lines.events):
+            unknown.append(f"{name}: was asked again; {problem}")
+        elif replies and not (
+            has_it and has_it.startswith(read_file(run.path, file)[: lines.size])
+        ):
+            findings.append(f"{name}: was asked again, though {place}/ has {replies} replies to it")
     for name, times in begun.items():
         events, here = case.traces.get(name), 1 + aside[name]
         if len(times) > here:
@@ -511,7 +547,9 @@ async def _repeats(case: Case) -> Judgement:
         return "unchecked", "the run has no list of the episodes that were begun", []
     kept = f", {aside.total()} broken traces were set aside and kept" if aside else ""
     kept += f", {more} are further tries of agents that were served" if more else ""
-    return _by_findings(f"{len(begun)} episodes are in the list of those begun{kept}", findings)
+    text = f"{len(begun)} episodes are in the list of those begun{kept}"
+    verdict: Verdict = "fails" if findings else "unchecked" if unknown else "holds"
+    return verdict, text, findings + unknown
 
 
 CHECKS: Mapping[str, Callable[[Case], Any]] = {

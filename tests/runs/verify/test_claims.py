@@ -70,6 +70,7 @@ def test_a_single_change_is_named_though_all_digests_fit_again(honest, tmp_path,
 @pytest.mark.parametrize(
     ("fraud", "claim"),
     [(frauds.answer, "requests"), (frauds.dropped, "episodes"), (frauds.rechosen, "repeats"),
+     (frauds.cut, "episodes"), (frauds.asked_again, "repeats"), (frauds.left_out, "questions"),
      (frauds.model, "model"), (frauds.gold, "gold")],
 )  # fmt: skip
 def test_it_is_named_too_where_the_cheat_packs_the_run_again(honest, tmp_path, fraud, claim):
@@ -98,6 +99,42 @@ def test_an_episode_that_was_deleted_and_asked_again_was_begun_twice(honest, tmp
     assert [line.partition(": ")[2] for line in failing(result)["repeats"]] == [
         "was begun 2 times, and 1 traces are here"
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "verdict", "what"),
+    [(3, "holds", "1 broken traces were set aside"), (0, "unchecked", "cannot be read")],
+)
+def test_a_trace_that_broke_holds_where_the_episode_went_on_from_it(
+    honest, tmp_path, line, verdict, what
+):
+    folder = frauds.unpack(honest, tmp_path / "changed") / "run"
+    trace = frauds.traces(folder.parent)[-1]
+    lines = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join([*lines[:line], b"garbage\n", *lines[line + 1 :]]))
+    assert agent_env("resume", str(folder), "--trust-run").returncode == 0
+    claim = next(each for each in verified(folder).claims if each.name == "repeats")
+    assert claim.verdict == verdict
+    assert what in "\n".join((claim.text, *claim.findings))
+
+
+def test_samples_that_a_condition_cannot_ask_are_left_out_for_the_reason_that_comes_out(tmp_path):
+    out = tmp_path / "run"
+    done = agent_env(
+        "run", "time-puzzles", "--limit", "6", "--condition", "web", "--today", "1990-01-01",
+        "--out", str(out),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list(Run(out).manifest.left_out) == ["tp-1-00002", "tp-1-00004"]
+    assert verdicts(verified(out))["questions"] == "holds"
+
+
+def test_options_that_the_task_does_not_have_fail(honest, tmp_path):
+    folder = frauds.unpack(honest, tmp_path / "changed")
+    frauds.change_run(folder, options={"facts": "many"})
+    (line,) = failing(verified(folder / "run"))["questions"]
+    assert line.startswith("run.json: ")
+    assert "facts" in line
 
 
 def test_code_that_is_not_ours_is_not_run_and_what_it_would_take_is_said(honest, tmp_path):
