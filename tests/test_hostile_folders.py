@@ -14,6 +14,8 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import DatasetError, StorageError
 from agent_env.records.safe_files import (
+    LARGEST_SETTINGS,
+    MOST_LINES,
     UnsafeFile,
     check_database,
     check_inside,
@@ -257,10 +259,28 @@ def test_a_journal_that_has_another_file_deleted_is_refused(tmp_path):
 def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path):
     with (tmp_path / "file").open("wb") as file:
         file.truncate(2**40)
-    with pytest.raises(UnsafeFile, match="1099511627776 bytes"):
+    with pytest.raises(UnsafeFile, match="1,099,511,627,776 bytes"):
         read_file(tmp_path, tmp_path / "file")
     with pytest.raises(DatasetError, match="cannot be read"):
         RunFolder(tmp_path).read("file")
+    (tmp_path / "file").write_bytes(b"\n" * (MOST_LINES + 1))
+    with pytest.raises(UnsafeFile, match="2,000,001 lines; at most 2,000,000"):
+        read_file(tmp_path, tmp_path / "file")
+    (tmp_path / "run.json").write_bytes(b" " * (LARGEST_SETTINGS + 1))
+    with pytest.raises(DatasetError, match="33,554,433 bytes; at most 33,554,432"):
+        _ = RunFolder(tmp_path).manifest
+
+
+def test_what_holds_prompts_is_its_owners_alone(tmp_path):
+    out = tmp_path / "run"
+    done = agent_env(
+        "run", "tempreason", "--limit", "1", "--condition", "python", "--out", str(out)
+    )
+    assert done.returncode == 0, done.stderr
+    files = [p for p in out.rglob("*") if p.is_file() and p.name not in ("begun.txt", ".lock")]
+    open_to_others = [p for p in files if p.stat().st_mode & 0o077]
+    assert out.stat().st_mode & 0o777 == 0o700
+    assert [str(p.relative_to(out)) for p in open_to_others] == []
 
 
 def test_links_within_the_folder_are_followed(tmp_path):

@@ -20,6 +20,7 @@ from agent_env.errors import ConfigError, DatasetError, StorageError, first_prob
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.safe_files import (
+    LARGEST_SETTINGS,
     UnsafeFile,
     check_file,
     check_inside,
@@ -136,7 +137,7 @@ class RunFolder:
         """Creates the folder and its files before the first episode; `files`: by their paths in
         the folder."""
         try:
-            self.path.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(self.path.iterdir()):
                 raise ConfigError(f"{self.path} is not empty; name a new folder with --out")
             # Writes and removes as many bytes as a run needs at first
@@ -155,7 +156,7 @@ class RunFolder:
                 if name in self._held or (name == "materials.jsonl" and not materials):
                     continue
                 (self.path / name).parent.mkdir(exist_ok=True)
-                replace_file(self.path / name, data, sync=True)  # traces need them
+                replace_file(self.path / name, data, mode=0o600, sync=True)  # traces need them
             sync_path(self.path.parent)
         except OSError as exc:
             raise ConfigError(f"cannot write to {self.path}: {exc.strerror}") from exc
@@ -173,7 +174,8 @@ class RunFolder:
                 self.forget()
             file = self.path / "run.json"
             try:
-                self._manifest = Manifest.model_validate_json(read_file(self.path, file))
+                data = read_file(self.path, file, LARGEST_SETTINGS)
+                self._manifest = Manifest.model_validate_json(data)
             except (FileNotFoundError, NotADirectoryError):
                 below = min(self.path.glob("*/run.json"), default=None)
                 advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
@@ -232,7 +234,7 @@ class RunFolder:
     def write(self, name: str, data: bytes) -> None:
         """Writes or replaces a file in the folder, whole or not at all."""
         try:
-            replace_file(self.path / name, data)
+            replace_file(self.path / name, data, mode=0o600)
         except OSError as exc:
             raise StorageError(f"cannot write {self.path / name}: {exc.strerror}") from exc
 

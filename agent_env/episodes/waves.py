@@ -236,7 +236,7 @@ class Waves:
     def _end(self, batch: OpenBatch, state: BatchState) -> None:
         data = "\n".join([*state.lines, ""]).encode("utf-8", "surrogatepass")
         try:
-            replace_file(self._file(batch.name), data, sync=True)
+            replace_file(self._file(batch.name), data, mode=0o600, sync=True)
         except OSError as exc:
             raise StorageError(f"cannot write {self._file(batch.name)}: {exc.strerror}") from exc
         foreign, doubled = self._take(batch.calls, state.lines, state.error)

@@ -21,7 +21,7 @@ from agent_env.models.chat import Json, encoded, loaded, record, records, text
 from agent_env.models.endpoint import Endpoint
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
-from agent_env.records.safe_files import replace_file
+from agent_env.records.safe_files import MOST_LINES, read_file, replace_file
 
 ENDED = ("completed", "succeeded", "failed", "expired", "cancelled")
 """States of OpenAI's and Gemini's batches."""
@@ -97,6 +97,9 @@ def _fields(line: str) -> Json:
 
 def _lines(content: str) -> list[str]:
     """Not by `splitlines`: a text may hold other breaks."""
+    if (number := content.count("\n")) > MOST_LINES:
+        what = f"a batch's results have {number:,} lines; at most {MOST_LINES:,} are read"
+        raise ModelError(what, kind="unreadable")
     return [line for line in content.split("\n") if line.strip()]
 
 
@@ -209,7 +212,8 @@ class FileBatches(OpenAiLines):
 
     async def submit(self, batch: str, lines: Sequence[bytes]) -> str:
         try:
-            replace_file(self.folder / f"{batch}.jsonl", b"\n".join([*lines, b""]), sync=True)
+            data = b"\n".join([*lines, b""])
+            replace_file(self.folder / f"{batch}.jsonl", data, mode=0o600, sync=True)
         except OSError as exc:
             raise StorageError(f"cannot write {self.folder}/{batch}.jsonl: {exc.strerror}") from exc
         return batch
@@ -229,11 +233,12 @@ class FileBatches(OpenAiLines):
     def _lines(self, name: str) -> list[str]:
         """The whole lines of a file; none where it is not there yet."""
         try:
-            whole, _, _ = (self.folder / name).read_text(encoding="utf-8").rpartition("\n")
+            whole, _, _ = read_file(self.folder, self.folder / name).decode().rpartition("\n")
         except FileNotFoundError:
             return []
         except (OSError, UnicodeDecodeError) as exc:
-            raise StorageError(f"cannot read {self.folder / name}: {exc}") from exc
+            reason = exc.strerror if isinstance(exc, OSError) else exc
+            raise StorageError(f"cannot read {self.folder / name}: {reason}") from exc
         return _lines(whole)
 
 

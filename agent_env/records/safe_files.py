@@ -21,6 +21,11 @@ from secrets import token_hex
 LARGEST = 512 * 1024 * 1024
 """Bytes of a file that is read whole."""
 
+LARGEST_SETTINGS = 32 * 1024 * 1024
+"""Bytes of a file of settings, such as run.json, and of a list of digests."""
+MOST_LINES = 2_000_000
+"""Lines of a file that is read whole."""
+
 LARGEST_RECORD = 1024 * 1024
 """Bytes of a record of what this user did."""
 
@@ -101,8 +106,11 @@ def read_file(folder: Path, file: Path, most: int = LARGEST) -> bytes:
     with open(fd, "rb", buffering=0) as opened:
         size = os.fstat(fd).st_size
         if size > most:
-            raise UnsafeFile(errno.EFBIG, f"it holds {size} bytes; at most {most} are read")
-        return opened.read()
+            raise UnsafeFile(errno.EFBIG, f"it holds {size:,} bytes; at most {most:,} are read")
+        data = opened.read()
+    if (lines := data.count(b"\n")) > MOST_LINES:
+        raise UnsafeFile(errno.EFBIG, f"it has {lines:,} lines; at most {MOST_LINES:,} are read")
+    return data
 
 
 def read_own_file(file: Path, most: int = LARGEST_RECORD) -> bytes | None:
@@ -126,6 +134,12 @@ def read_own_file(file: Path, most: int = LARGEST_RECORD) -> bytes | None:
 
 def _is_ours_alone(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022
+
+
+def make_private(file: Path) -> None:
+    """An empty file that its owner alone can read, for a database; nothing where one is there."""
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
 def replace_file(file: Path, data: bytes, *, mode: int = 0o666, sync: bool = False) -> None:

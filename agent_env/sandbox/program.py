@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import sys
 from contextlib import suppress
 from typing import Any
@@ -110,12 +111,16 @@ def wait_for(child: int) -> int:
 
 
 def read(home: str, name: str | None) -> str | None:
-    """The text of a file that the agent wrote; None where there is none. No link is followed."""
+    """The text of a file that the agent wrote; None where there is none, or something else, which
+    is said on stderr. No link is followed."""
     if name is None:
         return None
     try:
         file = os.open(os.path.join(home, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
+        return None
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.write(2, f"the answer {name} is no file\n".encode())
         return None
     with open(file, "rb") as opened:
         return opened.read(MOST_ANSWER).decode(errors="replace")

@@ -2,18 +2,22 @@
 
 import asyncio
 import json
+import os
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from agent_env.errors import ModelError
+from agent_env.errors import ModelError, StorageError
 from agent_env.models.apis import anthropic, google, openai
 from agent_env.models.batch import (
     EXPIRED,
     AnthropicBatches,
     BatchResult,
+    FileBatches,
     GeminiBatches,
     OpenAiBatches,
+    _lines,
 )
 from agent_env.models.endpoint import Endpoint
 from agent_env.wiring.trust import own_call
@@ -213,6 +217,20 @@ def test_a_list_of_batches_is_read_by_pages():
 
 
 OURS = {"agent_env_batch": "ours"}
+
+
+def test_results_without_end_are_refused_before_they_are_read_apart():
+    with pytest.raises(ModelError, match="15,000,000 lines; at most 2,000,000 are read"):
+        _lines("{}\n" * 15_000_000)
+
+
+@pytest.mark.parametrize(("make", "what"), [(Path.mkdir, "Is a directory"), (os.mkfifo, "a fifo")])
+async def test_an_answer_that_is_no_file_is_said(tmp_path, make, what):
+    batches = FileBatches(tmp_path, "/v1/chat/completions", own_call())
+    await batches.submit("one", [b"{}"])
+    make(tmp_path / "one.results.jsonl")
+    with pytest.raises(StorageError, match=what):
+        await batches.state("one")
 
 
 def test_lines_of_openai_hold_other_breaks_than_those_between_them():

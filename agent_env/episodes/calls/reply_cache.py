@@ -18,7 +18,7 @@ from typing import Any
 from agent_env.errors import ConfigError, StorageError
 from agent_env.permits import Permit
 from agent_env.records.reach import Reach
-from agent_env.records.safe_files import check_journals
+from agent_env.records.safe_files import check_journals, make_private
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
 from agent_env.web.store_file import check_schema
 
@@ -50,6 +50,7 @@ class ReplyCache:
         self.misses = 0
         try:
             check_journals(file)
+            make_private(file)
             self._db = sqlite3.connect(file, timeout=30.0, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=NORMAL")

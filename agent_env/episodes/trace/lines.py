@@ -253,7 +253,7 @@ class TraceWriter:
         try:
             check_inside(_folder_of(path), path)
             path.parent.mkdir(parents=True, exist_ok=True)
-            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         except OSError as exc:
             raise StorageError(f"cannot create the trace {path}: {exc.strerror}") from exc
         self._begin(path, episode, clock, texts, sync, fd)

@@ -19,7 +19,7 @@ import zstandard
 from pydantic import TypeAdapter
 
 from agent_env.errors import StorageError
-from agent_env.records.safe_files import check_database, sync_path
+from agent_env.records.safe_files import check_database, make_private, sync_path
 from agent_env.records.schema import Message, PageRef, ToolSpec
 from agent_env.records.trace_events import (
     EpisodeStarted,
@@ -147,6 +147,7 @@ class Texts:
             self._check()
         except MissingText as exc:
             raise StorageError(str(exc)) from exc
+        make_private(self._file)
         connection = sqlite3.connect(self._file, timeout=WAIT_S)
         try:
             _keep_log(connection)

@@ -24,7 +24,7 @@ from agent_env.extensions.agents.desk import Desk
 from agent_env.extensions.agents.proxy import Proxy, Room
 from agent_env.extensions.serve.hosting import serve_app
 from agent_env.sdk.models import short_name
-from agent_env.sdk.records import Message
+from agent_env.sdk.records import Message, replace_file
 from agent_env.sdk.run import (
     AGENT_PORT,
     AgentEnding,
@@ -217,7 +217,8 @@ class ProcessLoop:
     def _log(self, attempt: EpisodeState, printed: bytes) -> None:
         if self.logs is not None and printed:
             self.logs.mkdir(exist_ok=True)
-            (self.logs / f"{attempt.name.replace('/', '.')}.txt").write_bytes(printed)
+            file = self.logs / f"{attempt.name.replace('/', '.')}.txt"
+            replace_file(file, printed, mode=0o600)
 
 
 def _fill(text: str, values: dict[str, str]) -> str:

@@ -29,7 +29,13 @@ from pydantic import TypeAdapter, ValidationError
 from agent_env.episodes.trace.lines import BEGUN, PLACES
 from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
 from agent_env.records.options import Opt
-from agent_env.records.safe_files import check_database, new_file, read_file
+from agent_env.records.safe_files import (
+    LARGEST_SETTINGS,
+    MOST_LINES,
+    check_database,
+    new_file,
+    read_file,
+)
 from agent_env.runs.run import Run
 from agent_env.runs.verify.claims import (
     REPORT,
@@ -50,6 +56,8 @@ MOST_FILES = 1_000_000
 LARGEST_FILE = 512 * 1024 * 1024
 LARGEST = 8 * 1024 * 1024 * 1024
 """Bytes of all files together."""
+MOST_PACKED_LINES = 10_000_000
+"""Lines of all files together, databases without."""
 CHUNK = 1 << 20
 _PLAIN = re.compile(r"digests\.json|run(?:/[^/\\\x00-\x1f]{1,255}){1,4}")
 _LISTED = TypeAdapter(dict[str, str])
@@ -263,7 +271,8 @@ def opened(target: Path) -> Iterator[Case]:
         if digests.pop(DIGESTS, None) is None:
             raise DatasetError(target, None, f"is no pack of a run: it has no {DIGESTS}")
         try:
-            stated = _LISTED.validate_json(read_file(Path(scratch), Path(scratch) / DIGESTS))
+            listed = read_file(Path(scratch), Path(scratch) / DIGESTS, LARGEST_SETTINGS)
+            stated = _LISTED.validate_json(listed)
         except ValidationError as exc:
             reason = f"is no list of digests: {first_problem(exc.errors())}"
             raise DatasetError(f"{target}: {DIGESTS}", None, reason) from exc
@@ -291,7 +300,13 @@ def _unpack(file: Path, folder: Path) -> dict[str, str]:
             size, most = sum(e.file_size for e in entries), 100 * file.stat().st_size
             if len(entries) > MOST_FILES or size > min(LARGEST, LARGEST_FILE + most):
                 raise DatasetError(file, None, f"would be {size:,} bytes: larger than any pack")
-            return {entry.filename: _extract(archive, entry, folder) for entry in entries}
+            digests, lines = dict[str, str](), 0
+            for entry in entries:
+                digests[entry.filename], own = _extract(archive, entry, folder)
+                lines += own
+                if lines > MOST_PACKED_LINES:
+                    raise ValueError(f"it has more than {MOST_PACKED_LINES:,} lines")
+            return digests
     except FileNotFoundError as exc:
         raise ConfigError(f"there is no run and no pack {file}") from exc
     except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError,
@@ -303,27 +318,32 @@ def _check_entry(file: Path, entry: zipfile.ZipInfo) -> None:
     """DatasetError for an entry that no pack has."""
     name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
     size, is_packed = entry.file_size, entry.compress_type in (0, zipfile.ZIP_DEFLATED)
+    most = LARGEST_SETTINGS if name in (DIGESTS, f"{FOLDER}run.json") else LARGEST_FILE
     problems = {
         "leads elsewhere": not _PLAIN.fullmatch(name) or {".", ".."} & set(name.split("/")),
         "is no plain file": kind not in (0, stat.S_IFREG),
         "is the journal of a database": name.endswith(_JOURNALS),
         "is encrypted, or packed in a way that no pack is": entry.flag_bits & 1 or not is_packed,
-        f"would be {size:,} bytes; at most {LARGEST_FILE:,} are read": size > LARGEST_FILE,
+        f"would be {size:,} bytes; at most {most:,} are read": size > most,
     }
     for problem, holds in problems.items():
         if holds:
             raise DatasetError(file, None, f"its entry {name!r} {problem}")
 
 
-def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> str:
-    """Writes one file, of no more bytes than are stated; its digest."""
-    target, seen, size = folder / entry.filename, hashlib.sha256(), 0
+def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, folder: Path) -> tuple[str, int]:
+    """Writes one file, of no more bytes than are stated; its digest and its lines."""
+    target, seen, size, lines = folder / entry.filename, hashlib.sha256(), 0, 0
     target.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(entry) as packed, target.open("xb") as written:
         while data := packed.read(CHUNK):
             size += len(data)
             if size > entry.file_size:
                 raise ValueError(f"{entry.filename} is larger than it says")
+            if not entry.filename.endswith(".db"):
+                lines += data.count(b"\n")
+            if lines > MOST_LINES:
+                raise ValueError(f"{entry.filename} has more than {MOST_LINES:,} lines")
             seen.update(data)
             written.write(data)
-    return seen.hexdigest()
+    return seen.hexdigest(), lines

@@ -257,3 +257,13 @@ def test_an_agents_environment_shows_nothing_of_agent_env(tmp_path):
     run, _ = run_by(tmp_path / "run", agents=(f"{shlex.quote(str(program))} {{prompt_file}}",))
     (file,) = (run.path / "agents").iterdir()
     assert file.read_text().strip() == "other s3cret"
+
+
+@pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
+def test_an_answer_that_is_no_file_is_said_and_the_last_reply_counts(tmp_path, make):
+    file = tmp_path / "odd.toml"
+    file.write_text(f'command = ["{make}", "{{home}}/answer.txt"]\nanswer = "answer.txt"\n')
+    run, episode = run_by(tmp_path / "run", agents=(str(file),))
+    (log,) = (run.path / "agents").iterdir()
+    assert log.read_text() == "the answer answer.txt is no file\n"
+    assert (episode.stop_reason, episode.answer) == ("answered", None)

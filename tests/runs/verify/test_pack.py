@@ -10,6 +10,7 @@ from collections import Counter
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.records.safe_files import LARGEST_SETTINGS, MOST_LINES
 from agent_env.runs.verify.claims import VerifyOptions
 from agent_env.runs.verify.pack import LARGEST_FILE, PackOptions, opened, pack, verify_target
 from tests import frauds
@@ -106,6 +107,9 @@ def entry(name, mode=0, size=None, data=b"x", **fields):
         (entry("run/link", stat.S_IFLNK | 0o777, data=b"/etc/passwd"), "is no plain file"),
         (entry("run/pages.db-journal"), "is the journal of a database"),
         (entry("run/big", size=LARGEST_FILE + 1), "bytes; at most"),
+        (entry("run/run.json", size=LARGEST_SETTINGS + 1), "bytes; at most 33,554,432 are read"),
+        (entry("digests.json", size=LARGEST_SETTINGS + 1), "bytes; at most 33,554,432 are read"),
+        (entry("run/x.jsonl", data=b"\n" * (MOST_LINES + 1)), "has more than 2,000,000 lines"),
         (entry("run/secret", flag_bits=1), "is encrypted"),
         (entry("digests.json"), "two files named 'digests.json'"),
         (entry("run/run.json/x"), r"cannot read .*run/run\.json"),
