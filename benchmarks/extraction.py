@@ -7,7 +7,10 @@ and a personal page in old HTML, four of each, with menus, banners, sidebars and
 the text. Every sentence that belongs to the page and every one that does not is known, so that
 what an extractor keeps and drops can be counted. Prints per extractor: sentences kept, table rows
 kept with their key beside the value, link addresses kept, clutter kept, CPU time per 100 kB.
-resiliparse and trafilatura are compared where they are installed. The figures are in RESULTS.md.
+Then 20 shapes of markup in which real pages write dates and names, each within a page of its own:
+an extractor gets a shape right if it keeps the date that a reader of the page sees, and no other.
+resiliparse, trafilatura, markdownify and inscriptis are compared where they are installed. The
+figures are in RESULTS.md.
 """
 
 from __future__ import annotations
@@ -182,6 +185,72 @@ def pages() -> Iterator[Built]:
             yield writer.page
 
 
+_HIDDEN = '<span style="display:none">0001989</span>'
+SHAPES: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "footnote": ("<p>It fell in 1989<sup>1</sup>.</p>", ("1989",), ("19891",)),
+    "reference": ('<p>In 1989<sup class="reference"><a href="#n">[1]</a></sup>.</p>',
+                  ("1989",), ("19891",)),
+    "exponent": ("<p>About 10<sup>5</sup> people came in 1989.</p>", ("1989",), ("105",)),
+    "correction": ("<p>On <del>8</del><ins>9</ins> November 1989.</p>",
+                   ("9 November 1989",), ("89 November", "8 November", "8 9 November")),
+    "struck out": ("<p>On <s>8</s> 9 November 1989.</p>", ("9 November 1989",),
+                   ("8 9 November",)),
+    "time": ('<p>It fell <time datetime="1989-11-09">that night</time>.</p>', ("1989-11-09",), ()),
+    "spans": ("<p><span>1989</span><span>1990</span></p>", ("1989", "1990"), ("19891990",)),
+    "cells": ("<table><tr><td>1989</td><td>1990</td></tr></table>", ("1989", "1990"),
+              ("19891990",)),
+    "rowspan": ('<table><tr><th>Name</th><th>From</th></tr><tr><td rowspan="2">Ann Berg</td>'
+                "<td>1989</td></tr><tr><td>1994</td></tr></table>", ("Ann Berg#1994",), ()),
+    "colspan": ('<table><tr><td colspan="2">1989</td></tr><tr><td>Ann</td><td>Berg</td></tr>'
+                "</table>", ("1989",), ("1989Ann",)),
+    "infobox": ("<table><tr><th>Born</th><td>9 November 1989</td></tr></table>",
+                ("Born#9 November 1989",), ()),
+    "numbered from 5": ("<ol start=5><li>Ann Berg</li><li>Carl Dahl</li></ol>",
+                        ("5#Ann Berg", "6#Carl Dahl"), ()),
+    "terms": ("<dl><dt>1989</dt><dd>The wall falls</dd></dl>", ("1989", "The wall falls"),
+              ("1989The",)),
+    "breaks": ("<p>9 November 1989<br>10 November 1990</p>",
+               ("9 November 1989", "10 November 1990"), ("198910",)),
+    "blanks": ("<p>9&nbsp;November&nbsp;1989&ndash;1990</p>", ("9 November 1989",), ()),
+    "image": ('<p>Opened <img src="d.png" alt="9 November 1989">.</p>', ("9 November 1989",), ()),
+    "formula": ("<p>It took <math><mn>28</mn><mo>+</mo><mn>3</mn></math> years.</p>",
+                ("28",), ("283",)),
+    "sort key": (f"<table><tr><td>{_HIDDEN}9 November 1989</td></tr></table>",
+                 ("9 November 1989",), ("0001989",)),
+    "caption": ("<figure><img src=x><figcaption>The wall on 9 November 1989</figcaption></figure>",
+                ("9 November 1989",), ()),
+    "soft hyphen": ("<p>9 Novem&shy;ber 19<wbr>89</p>", ("9 November 1989",), ()),
+}  # fmt: skip
+"""By name: the markup, what a reader sees, and what nobody sees; `a#b` stand on one line."""
+AROUND = (
+    "The history of the city has been told many times, by those who were there and by those who "
+    "came later, and every account begins with the same evening at the river. "
+) * 4
+
+
+def dated(run: Callable[[str], str]) -> tuple[list[str], float]:
+    """The shapes that the extractor gets wrong, and CPU seconds for all of them once."""
+    wrong, since = [], time.process_time()
+    for name, (body, wanted, unwanted) in SHAPES.items():
+        html = (
+            f"<!doctype html><html><head><title>A page</title></head><body><article><h1>A page</h1>"
+            f"<p>{AROUND}</p>{body}<p>{AROUND}</p></article></body></html>"
+        )
+        text = run(html).replace("\u00ad", "").replace("\u200b", "")
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        flat = " ".join(lines)
+        is_kept = all(
+            any(
+                all(part in line for part in each.split("#"))
+                for line in (lines if "#" in each else [flat])
+            )
+            for each in wanted
+        )
+        if not is_kept or any(each in flat for each in unwanted):
+            wrong.append(name)
+    return wrong, time.process_time() - since
+
+
 def extractors() -> Iterator[tuple[str, Callable[[str], str]]]:
     yield "agent-env", lambda html: extract(html.encode()).text
     yield "bs4 + lxml, all text", _soup
@@ -198,6 +267,11 @@ def extractors() -> Iterator[tuple[str, Callable[[str], str]]]:
             lambda html: str(trafilatura.extract(html, include_links=True, include_tables=True)),
         )
 
+    if find_spec("markdownify"):
+        yield "markdownify", import_module("markdownify").markdownify
+    if find_spec("inscriptis"):
+        yield "inscriptis", import_module("inscriptis").get_text
+
 
 def _soup(html: str) -> str:
     soup = import_module("bs4").BeautifulSoup(html, "lxml")
@@ -211,6 +285,12 @@ def main() -> None:
     for name, run in extractors():
         for kind in [make.__name__ for make in KINDS] + ["all"]:
             measure(name, kind, [p for p in built if kind in (p.kind, "all")], run)
+    print(f"\n{len(SHAPES)} shapes of dates")
+    for name, run in extractors():
+        dated(run)
+        wrong, spent = dated(run)
+        right = len(SHAPES) - len(wrong)
+        print(f"{name:22}{right:>3} right, {1e3 * spent:.0f} ms; wrong: {', '.join(wrong) or '-'}")
 
 
 def measure(name: str, kind: str, built: list[Built], run: Callable[[str], str]) -> None:

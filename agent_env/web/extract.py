@@ -132,7 +132,7 @@ class _Part:
         return self._builder.close() if self.elements else None
 
 
-EXTRACTOR = "agent-env-html/2"
+EXTRACTOR = "agent-env-html/3"
 """Goes up with every change that makes another text of the same bytes."""
 
 _BLOCKS = frozenset(
@@ -155,6 +155,7 @@ _ASIDE_NAME = re.compile(
     r"|share|social|related|ads?|advert|promo|newsletter|mw-editsection|noprint)(?![a-z])",
     re.I,
 )
+_HIDDEN = re.compile(r"display\s*:\s*none", re.I)
 _HEADINGS = ("h1", "h2", "h3", "h4")
 _LONGEST_ROW = 3000
 _MOST_CARRIED = 20_000
@@ -163,7 +164,7 @@ _TYPOGRAPHIC = frozenset("abbr b big em font i mark small strong tt u".split())
 _SEAM, _FINE_SEAM = "\x1f", "\x1e"
 """Where two elements meet without a space; of typographic ones only digits do not join."""
 _JOINED = re.compile(
-    rf"(?<=\d)[{_SEAM}{_FINE_SEAM}](?=\d)|(?<=[\d>]){_SEAM}(?=\w)|(?<=\w){_SEAM}(?=\d)"
+    rf"[{_SEAM}{_FINE_SEAM}](?=\d)(?<=\d.)|{_SEAM}(?:(?=\w)(?<=[\d>].)|(?=\d)(?<=\w.))"
 )
 _NOTE = re.compile(r"(?<![a-z])(reference|footnote|noteref|fn|cite)(?![a-z])", re.I)
 _EXPONENT = re.compile(r"[-+−–]?[\d.,*†‡§]+|[nkxyim]")
@@ -402,6 +403,8 @@ class _Walk:
         tag = element.tag
         if tag in _ASIDE or element.get("role") in _ASIDE_ROLES or "hidden" in element.attrib:
             return True
+        if _HIDDEN.search(element.get("style", "")):
+            return True
         if tag in ("header", "form"):
             return next(element.iter("h1", "p", "article"), None) is None
         named = f"{element.get('class', '')} {element.get('id', '')}"
@@ -471,5 +474,6 @@ def _is_menu(items: Any) -> bool:
 
 
 def _clean(text: str) -> str:
-    seen = _JOINED.sub(" ", text).replace(_SEAM, "").replace(_FINE_SEAM, "")
-    return _LOOSE.sub(r"\1", " ".join(seen.split()))
+    if _SEAM in text or _FINE_SEAM in text:
+        text = _JOINED.sub(" ", text).replace(_SEAM, "").replace(_FINE_SEAM, "")
+    return _LOOSE.sub(r"\1", " ".join(text.split()))

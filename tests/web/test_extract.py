@@ -94,6 +94,7 @@ def test_a_numbered_list_keeps_its_numbers():
         "<form><input value=a><button>Go</button></form>",
         "<script>x = '<p>no</p>'</script><style>p{}</style><noscript>on</noscript>",
         "<div hidden>unseen</div>",
+        '<span style="display: none">0001989</span>',
         "<!-- <p>comment</p> -->",
         "<ul>" + "<li><a href=/x>Home</a></li>" * 8 + "</ul>",
     ],
