@@ -335,7 +335,7 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
         return "leaves numbers that are no full date"
     if (hedge := _HEDGE.search(rest)) is not None:
         return f"hedges between dates ('{hedge[0].lower()}')"
-    for span in spans:
+    for span in spans if rest.replace(" ~ ", "").strip(" ,;.\n") else ():
         if qualified := qualifier(content[: span.at[0]], content[span.at[1] :]):
             return qualified
     words = re.findall(r"\w+", rest.lower())

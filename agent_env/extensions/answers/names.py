@@ -127,9 +127,10 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     if len(answer) > LONGEST:
         answer, rule = answer[:LONGEST], f"{rule}, cut to {LONGEST:,} characters"
     if not _KnownNames.of(known).has(answer):
-        if _says_none(answer):
+        words = " ".join(_words(answer))
+        if _NONE.fullmatch(words):
             return NameList((), rule, answer)
-        if _UNSURE.fullmatch(" ".join(_words(answer))):
+        if _UNSURE.fullmatch(words):
             reason = "says that it does not know" if answer else "nothing stands behind the mark"
             return NameList(None, reason, answer)
     lines = [line for line in answer.splitlines() if line.strip()]
@@ -213,6 +214,11 @@ class _KnownNames:
 
     @classmethod
     def of(cls, known: Iterable[str]) -> _KnownNames:
+        return cls._of(tuple(known))
+
+    @classmethod
+    @lru_cache(maxsize=1024)  # as above
+    def _of(cls, known: tuple[str, ...]) -> _KnownNames:
         names = frozenset(map(normalise, known))
         words = max((name.count(" ") + 1 for name in names), default=0)
         return cls(names, words, max(map(len, names), default=0) * _MARKS + 100)
