@@ -113,6 +113,8 @@ _NOTATION = (
     (re.compile(r"(\d{4}-\d{1,2}-\d{1,2}) ?-(?=\d{4}-)"), r"\1 to "),
     (re.compile(r"(?<=[,;] )\(?\d{1,2}[.)] (?=\d{4}-|[A-Z])"), ""),
 )  # fmt: skip
+_MARKED = re.compile(r"[\\$<*_`\"“”'’‘«»()]|\d ?-\d{4}|[,;] \d{1,2}[.)]")
+"""What a text has that one of them changes."""
 _BULLET = re.compile(r"^[>+•-]{0,3} ?(?:\(?\d{1,3}[.)](?= )|[-•+](?= ))?")
 _EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
 
@@ -120,8 +122,9 @@ _EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
 def _plain(text: str) -> str:
     """The text without emphasis, quotes, LaTeX, HTML, bullets and repeated blanks."""
     plain = one_notation(text.translate(_DASHES))
-    for pattern, becomes in _NOTATION:
-        plain = pattern.sub(becomes, plain)
+    if _MARKED.search(plain) is not None:
+        for pattern, becomes in _NOTATION:
+            plain = pattern.sub(becomes, plain)
     if _EMPTY.fullmatch(plain.strip(" \t\n.")):
         return "none"
     plain = re.sub(r"(?<=\d)[{}](?=-)|(?<=-)[{}](?=\d)", "", plain)

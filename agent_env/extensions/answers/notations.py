@@ -16,15 +16,21 @@ from agent_env.temporal.written import ANY_MONTH
 _MONTH = rf"({ANY_MONTH})\.?"
 _NAME = rf"(?:{ANY_MONTH})\.?"
 _TH = r"(?:st|nd|rd|th)?"
-_AD = r"(?:\bA\.? ?D\.?|(?<!B)(?<!B\.)\b ?C\.? ?E\.?)(?!\w)"
+_AD = r"(?:\b(?:A\.? ?D\.?|a\.d\.)|(?<!B)(?<!B\.)(?<![A-Za-z]) ?C\.? ?E\.?)(?!\w)"
+_WIDE = str.maketrans("０１２３４５６７８９／．－", "0123456789/.-")
 _NOTATIONS = (
     (re.compile(r"(\d{3,4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]"), r"\1-\2-\3"),
     (re.compile(r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?"), lambda m: _partial(m[1], m[2])),
+    (re.compile(r"</?(?!br\b)[A-Za-z][\w-]{0,20}/?>"), ""),
+    (re.compile(r"(?<![\d/.])(\d{1,4}) ([/.]) (\d{1,2}) \2 (\d{1,4})(?![\d/])"), r"\1\2\3\2\4"),
+    (re.compile(r" ,(?= ?\d)"), ","),
     (re.compile(r"(\d{4}-\d\d-\d\d) ?/ ?(\d{4}-\d\d-\d\d)"), r"\1 to \2"),
     (re.compile(r"(?<![\w-])[-−](0\d{3}(?:-\d\d(?:-\d\d)?)?)(?!\d)"), r"\1 BC"),
     (re.compile(rf"(?<![\w.])(\d{{1,2}}){_TH}{_MONTH},? ?(\d{{4}})(?!\d)", re.I), r"\1 \2 \3"),
     (re.compile(rf"(?<!\w)(\d{{1,2}}){_TH} day of {_MONTH}", re.I), r"\1 \2"),
     (re.compile(rf"(?<!\w){_MONTH} ?(\d{{1,2}}){_TH},(\d{{4}})(?!\d)", re.I), r"\1 \2, \3"),
+    (re.compile(rf"(?<!\w){_MONTH}-(\d{{1,2}})-(\d{{4}})(?!\d)", re.I), r"\1 \2, \3"),
+    (re.compile(rf"(?<![\w.])(\d{{4}}), ?(\d{{1,2}}){_TH} {_MONTH}(?!,? ?\d)", re.I), r"\2 \3 \1"),
     (re.compile(rf"(?<![\w.])(\d{{4}})(?:, ?| ){_MONTH} (\d{{1,2}}){_TH}"
                 r"(?!\d|:| to\b|, ?\d{4})", re.I), r"\2 \3, \1"),
     (re.compile(rf"(?<![\w.])(\d{{4}})([-/.]){_MONTH}\2(\d{{1,2}})(?!\d)", re.I), r"\3 \4, \1"),
@@ -34,7 +40,10 @@ _NOTATIONS = (
     (re.compile(rf"(?<![\d.,])(\d{{1,4}}) ?{_AD}"), lambda m: f"{m[1]:0>4}"),
 )  # fmt: skip
 _ODD = (
-    re.compile(r"\d(?:[^\W\d_]|/\d{4}-)|\d [년年]"),
+    re.compile(
+        r"\d(?:[^\W\d_]| ?/ ?\d| \. \d| ,|\d{3}, ?\d)|\d [년年]|[a-z]-\d{1,2}-\d{4}|[Aa]\.d\."
+    ),
+    re.compile(r"</?[A-Za-z]|[０-９]"),
     re.compile(
         r"\d{4}(?:, ?|[ ./-])"
         r"(?:[Jj][au]|[Ff]e|[Mm]a|[Aa][pu]|[Ss]e|[Oo]c|[Nn]o|[Dd]e|[JFMASOND][A-Z])"
@@ -49,6 +58,7 @@ def one_notation(text: str) -> str:
     """The text with its dates as every reader knows them; positions change."""
     if not any(odd.search(text) for odd in _ODD):
         return text
+    text = text.translate(_WIDE)
     for pattern, becomes in _NOTATIONS:
         text = pattern.sub(becomes, text)
     return text
@@ -65,17 +75,18 @@ _COMPARED = (
 )
 _ABOUT = (
     r"circa|ca|c|about|around|approximately|approx|roughly|nearly|almost|estimated(?: (?:at|as))?"
-    r"|some ?(?:time|where) (?:in|around|near)"
+    r"|some ?(?:time|where) (?:in|around|near)|(?:julian|old style)(?: calendar)?(?: date)?"
 )
 _BEFORE = re.compile(
     rf"(?:\b(?:{_COMPARED}|{_ABOUT})\b\.?|^\W{{0,4}}from\b|[~≈<>≤≥±])[\s:,*_-]{{0,3}}"
-    r"(?:(?:in|on|at|the|year|month|of|date|dated|end|start|beginning|early|mid|late"
+    r"(?:(?:in|on|at|or|the|year|month|of|date|dated|end|start|beginning|early|mid|late"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b[\s,*_-]{0,3}){0,4}$",
     re.I,
 )
 _BEHIND = re.compile(
     r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest)|(?:or|and) (?:so|thereabouts|earlier"
-    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b|\+(?!\w)|-?ish\b"
+    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?|approx(?:imately)?|circa"
+    r"|estimated|roughly)\b|\+(?!\w)|-?ish\b|\(?(?-i:B\. ?E\.|BE\b)"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
     r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
     r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"

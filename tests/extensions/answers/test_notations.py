@@ -20,6 +20,8 @@ def right(scorer, gold, text):
         "2019/05/17", "2019.05.17", "2019-05-17T00:00:00Z", "Fri, 17 May 2019",
         "17-May-2019", "2019 May 17", "2019-May-17",
         "the 17th day of May, 2019", "May 17, 2019 AD", "2019-5-17", "**17 MAY 2019**.",
+        "May-17-2019", "17 / 05 / 2019", "2019 . 05 . 17", "２０１９年５月１７日", "May 17 , 2019",
+        "2019, 17 May", "<answer>2019-05-17</answer>", "2019-05-17 (Friday)",
     ],
 )  # fmt: skip
 def test_a_day_is_read_in_every_notation_by_every_scorer(scorer, text):
@@ -30,7 +32,7 @@ def test_a_day_is_read_in_every_notation_by_every_scorer(scorer, text):
     ("gold", "text", "is_right"),
     [
         *[("0476", text, True) for text in ("476", "0476", "AD 476", "476 AD", "476 CE",
-                                            "in 476 A.D.", "The year 476.")],
+                                            "in 476 A.D.", "The year 476.", "a.d. 476", "476CE")],
         *[("0476", text, False) for text in ("476 BC", "-0476", "476 B.C.E.")],
         *[("1066", text, False) for text in ("1066 BC", "1066 BCE", "1066 B.C.", "1066 AH")],
         ("1066", "AD 1066", True),
@@ -40,6 +42,7 @@ def test_a_day_is_read_in_every_notation_by_every_scorer(scorer, text):
         ("1582-10-05", "5 October 1582", True),
         *[("1582-10-05", f"5 October 1582 {end}", False)
           for end in ("(Julian)", "O.S.", "(Old Style)", "in the Julian calendar")],
+        ("1582-10-05", "Julian: 5 October 1582", False), ("2019", "2019 BE", False),
     ],
 )  # fmt: skip
 def test_an_era_and_a_calendar_are_read_or_the_answer_is_none(gold, text, is_right):
@@ -51,6 +54,7 @@ QUALIFIED = (
     "until {}", "prior to {}", "{} or later", "at the latest in {}", "{} at the latest",
     "from {} onwards", "{} onwards", "up to {}", "circa {}", "c. {}", "ca. {}", "~{}", "≈ {}",
     "about {}", "around {}", "approximately {}", "approx. {}", "roughly {}", "{} or so", "{} ± 1",
+    "prior to or in {}", "{} (approx.)", "{} approximately", "just before {}", "pre-{}", "<{}",
 )  # fmt: skip
 
 
