@@ -7,6 +7,7 @@ punctuation is a space.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import unicodedata
@@ -14,30 +15,37 @@ from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from agent_env.extensions.answers.answer_parts import user_text
-from agent_env.extensions.answers.hedges import QUESTION_MARKS, takes_back
+from agent_env.extensions.answers.hedges import QUESTION_MARKS, hedge, takes_back
 
 ARTICLES = frozenset({"a", "an", "the"})
 _VANISH = re.compile(r"[.'’`´]")
 _OTHER = re.compile(r"[^\w]+|_")
 _MARK = re.compile(
-    r"^(?:[^\S\n]|[>*_`#-])*+(?:(?:my|the|final)\s{1,20}+){0,9}+answers?(?:\s+is)?[*_`]*+\s*+[:：]"
-    r"[*_`]*+|^(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:(?:final|correct|right) )?answers?"
+    r"^(?:[^\S\n]|[>*_`#-])*+(?:(?:my|the|final)\s{1,20}+){0,9}+answers?(?:\s+is)?[*_`]*+\s*+[:：=]"
+    r"[*_`]*+|^[ \t#*_>]*(?:(?:my|the|final)\s{1,20}+){0,9}+answers?[ \t*_]*$"
+    r"|^(?:(?:so|thus|hence|therefore),? )?(?:the|my) (?:(?:final|correct|right) )?answers?"
     r" (?:is|are)\b(?!\s*[:：])(?=[ *_`]+\w)",
     re.I | re.M,
 )
 _END = re.compile(
-    r"(?<![>*_`#-])[>*_`#-]*+\b(?:reason(?:ing|s)?|explanation|solver|matched)[*_`]*+\s*+:", re.I
+    r"(?<![>*_`#-])[>*_`#-]*+\b(?:reason(?:ing|s)?|explanation|sources?|notes?|evidence|solver|matched)[*_`]*+\s*+:",
+    re.I,
 )
 _NONE = re.compile(
-    r"none|unanswerable|nobody|nothing|null|nil|na|n a|not applicable|no (?:answer|one|result)s?"
-    r"|(?:there (?:is|was) )?no (?:such )?(?:answer|one|person|holder|result|entry|match)"
-    r"|there (?:is|was|were|are) none"
+    r"(?:none|null|nobody|no one|nothing)"
+    r"(?: (?:of|as|because|since|found|was|were|is|are|held)\b.*)?"
+    r"|unanswerable|nil|na|nan|n a|not applicable|not in any \w+|no (?!data|information)\w+"
+    r"|(?:there (?:is|was) )?no such \w+|there (?:is|was|were|are) (?:none|no \w+)"
 )
 """An answer that says that there is none, as `_words` leaves it."""
 _UNSURE = re.compile(
-    r"|unknown|unclear|(?:it is )?not (?:known|sure|certain|available|stated|given|specified)"
+    r"|unknown(?: (?:not|as|because|from)\b.*)?|unclear|tbd|to be determined"
+    r"|no (?:data|information).*"
+    r"|(?:the )?(?:information|data|text|page|answer|context) .*\b(?:not|no)\b.*"
+    r"|(?:it is )?not (?:known|sure|certain|available|stated|given|specified)"
     r"|(?:i )?(?:do not|dont|cannot|cant|can not) (?:know|say|tell|determine|answer|be determined)"
     r"|(?:i am |im )?(?:not sure|unsure)|(?:insufficient|not enough) (?:information|data)"
 )
@@ -50,16 +58,21 @@ _LEAD = re.compile(
     re.I,
 )
 _SEPARATOR = re.compile(r"[,;\n]")
-_ENTRY = re.compile(r"(?:[-*•]|\d+[.)])\s+")
+_ENTRY = re.compile(r"(?:[-*•]|\d+[.)]|\(\d+\)|\(?[a-z]\))\s+")
 """The mark of a list's entry."""
-_AND = re.compile(r"(?<!\s)\s++and\s+")
+_ANDS = (" and ", " & ", " + ", " / ")
+_AND = re.compile(r"(?<!\s)\s++(?:and|&|\+|/)\s+")
+_DRESS = re.compile(
+    r" ?[(\[–—:](?! ?(?:or|and|also|not|nor)\b)|\s-\s|\s(?:who|from|since|until|between|for|in)\b"
+)
+"""What may stand behind a name and adds nothing: brackets, a span, a remark."""
 _MARKS = 8
 """Maximum pieces of a name without a word, and characters of it for one that counts."""
 LONGEST = 20_000
 """Maximum characters of an answer that are parsed."""
 LONGEST_ENTRY = 120
 """Maximum characters of an entry in a list without an answer line; longer ones are reasoning."""
-_FENCE = re.compile(r"^[ \t]{0,8}```[\w-]{0,20}[ \t]{0,8}$\n?", re.M)
+_FENCE = re.compile(r"^[ \t]{0,8}```[\w-]{0,20}[ \t]{0,8}$\n?|</?answer>", re.M | re.I)
 _BOX = re.compile(r"\$?\\(?:boxed|fbox)\{(?:\\text\{)?([^{}]{0,300})\}{1,2}\$?")
 SHORT = 300
 """Maximum characters of a text without an answer line that may be the answer itself."""
@@ -115,6 +128,8 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
         names = _json_names(answer)
         if names is None:
             return NameList(None, "a list that is not JSON", answer)
+        if len(names) == 1 and _UNSURE.fullmatch(" ".join(_words(names[0]))):
+            return NameList(None, "says that it does not know", answer)
         return NameList(tuple(n for n in names if not _says_none(n)), f"{rule}, JSON")
     if rule == "answer line":
         answer, _, behind = answer.partition("\n\n")
@@ -174,22 +189,33 @@ def _json_names(text: str) -> list[str] | None:
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
-        return None
+        try:
+            value = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            return [] if _says_none(text) else None
+    values = [_of_json(each) for each in (value if isinstance(value, list) else [value])]
+    return None if None in values else [name for each in values if each for name in each]
+
+
+def _of_json(value: Any) -> list[str] | None:
+    """The names of one value; None for an object without an answer."""
     if isinstance(value, dict):
-        key = next((key for key in _KEYS if key in value), None)
-        if key is None:
+        fields = {str(key).casefold(): each for key, each in value.items()}
+        key = next((key for key in _KEYS if key in fields), None)
+        if key is None and len(fields) != 1:
             return None
-        value = value[key]
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    return [str(each) for each in values]
+        return _of_json(fields[key or next(iter(fields))])
+    if isinstance(value, list):
+        return [str(each) for each in value]
+    return [] if value is None else [str(value)]
 
 
 def split_names(text: str, known_names: Iterable[str] = ()) -> tuple[str, ...]:
     """The names in a text, separated by commas, semicolons, line breaks, and by `and` beside a
     known name; the longest part that is a known name is one name."""
-    if not _SEPARATOR.search(text.strip()) and " and " not in text:
-        return (_cleaned(text),)
     known = _KnownNames.of(known_names)
+    if not _SEPARATOR.search(text.strip()) and not any(map(text.__contains__, _ANDS)):
+        return (_undressed(_cleaned(text), known),)
     if known.has(text):
         return (_cleaned(text),)
     pieces = [piece.strip() for piece in _SEPARATOR.split(text) if piece.strip()]
@@ -201,7 +227,19 @@ def split_names(text: str, known_names: Iterable[str] = ()) -> tuple[str, ...]:
         name = ", ".join(pieces[at : at + count])
         names += [name] if count > 1 else _at_and(name, known)
         at += count
-    return tuple(dict.fromkeys(filter(normalise, map(_cleaned, names))))
+    cleaned = (_undressed(_cleaned(name), known) for name in names)
+    return tuple(dict.fromkeys(filter(normalise, cleaned)))
+
+
+def _undressed(name: str, known: _KnownNames) -> str:
+    """The known name that the text begins with, where only a remark stands behind it; else all of
+    the text."""
+    if known.has(name):
+        return name
+    name = re.sub(r"^both\s", "", name, flags=re.I)
+    heads = (name[: match.start()] for match in _DRESS.finditer(name[:LONGEST_ENTRY]))
+    head = next(filter(known.has, heads), None)
+    return name if head is None or hedge(name, [(0, len(head))]) else head
 
 
 @dataclass(frozen=True, slots=True)

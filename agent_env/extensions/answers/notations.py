@@ -71,20 +71,22 @@ def _partial(year: str, month: str | None) -> str:
 _COMPARED = (
     r"before|after|since|until|till|by|prior to|preceding|following|pre|post|up to|not|over|under"
     r"|(?:earlier|later|sooner|older|newer|more|less|fewer|greater|higher|lower) than"
-    r"|(?:maximum|minimum|most|least) of|at (?:the )?(?:latest|earliest|least|most)"
+    r"|(?:maximum|minimum|most|least) of|min(?:imum)?|max(?:imum)?|as (?:many|few) as"
+    r"|at (?:the )?(?:latest|earliest|least|most)"
 )
 _ABOUT = (
     r"circa|ca|c|about|around|approximately|approx|roughly|nearly|almost|estimated(?: (?:at|as))?"
     r"|some ?(?:time|where) (?:in|around|near)|(?:julian|old style)(?: calendar)?(?: date)?"
 )
 _BEFORE = re.compile(
-    rf"(?:\b(?:{_COMPARED}|{_ABOUT})\b\.?|^\W{{0,4}}from\b|[~≈<>≤≥±])[\s:,*_-]{{0,3}}"
+    rf"(?:\b(?:{_COMPARED}|{_ABOUT})\b\.?|^\W{{0,4}}from\b|some|[~≈<>≤≥±]=?)[\s:,*_-]{{0,3}}"
     r"(?:(?:in|on|at|or|the|year|month|of|date|dated|end|start|beginning|early|mid|late"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b[\s,*_-]{0,3}){0,4}$",
     re.I,
 )
 _BEHIND = re.compile(
-    r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest)|(?:or|and) (?:so|thereabouts|earlier"
+    r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest|most|least)|min|max"
+    r"|(?:or|and) (?:so|thereabouts|earlier"
     r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?|approx(?:imately)?|circa"
     r"|estimated|roughly)\b|\+(?!\w)|-?ish\b|\(?(?-i:B\. ?E\.|BE\b)"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"

@@ -18,7 +18,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, Literal
 
 from agent_env.extensions.answers.hedges import hedge
@@ -123,7 +123,8 @@ _MARKER = re.compile(
 _BULLET = re.compile(r"^([ \t]*)(?:[-*•]|\d{1,2}[.)])[ \t]+(.*)$", re.M)
 _ENTRY_ENDS = re.compile(r"[*_`\"'”’]*\s*(?:$|[\n(\[:;,|–—-]|(?:from|since|until|and|&)\b)")
 """Behind the name of a list's entry."""
-_JSON = re.compile(r"(?:^|[:\n]|```\w*)[\s*_]*([\[{].*[\]}])[\s`*_.]*$", re.S)
+_JSON = re.compile(r"(?:^|:)[ \t*_]{0,9}(?=[\[{])", re.M)
+"""Where JSON may begin."""
 _KEYS = ("final_answer", "answer", "answers", "names", "name", "result")
 _NO_ENTRY = re.compile(
     r"[*_`]*(?:start\w*|end\w*|from|since|until|till|term|dates?|reason\w*|rationale|explanation|note|"
@@ -143,7 +144,8 @@ _WITH = r"[*_]*,? (?:and|&|as well as) (?:also )?[*_]*"
 _WITH_KNOWN = re.compile(rf"{_KNOWN}{_WITH}|(?:and|&|as) (?:also )?[*_]*{_KNOWN}")
 _BESIDE_KNOWN = re.compile(rf"{_KNOWN}{_WITH}({_NAME}{{1,5}})|({_NAME}{{1,5}}){_WITH}{_KNOWN}")
 _DATED = re.compile(
-    r" ?[(\[][^()\[\]\d]{0,40}\d[^()\[\]]{0,80}[)\]]|(?: (?:from|since|until|to|in|-))+ \d[\d-]*"
+    r" ?[(\[][^()\[\]\d]{0,40}\d[^()\[\]]{0,80}[)\]]"
+    r"|(?: (?:from|since|until|to|in|-)){1,3} \d[\d-]*"
 )
 """The dates of an entry."""
 _TITLE = re.compile(
@@ -169,21 +171,23 @@ def words(text: str) -> tuple[str, ...]:
 
 def without_json(text: str) -> str:
     """The text with the JSON that ends it, the answer of one's own key first, written as a list."""
-    if text.rstrip(" \n`*_.")[-1:] not in ("]", "}") or (value := _JSON.search(text)) is None:
+    whole = text.rstrip(" \n`*_.")
+    if not whole.endswith(("]", "}")):
         return text
-    try:
-        parsed = json.loads(value[1])
-    except (ValueError, RecursionError):
-        return text
-    written = _listed(parsed)
-    return f"{text[: value.start()]}\n{written}" if written else text
+    for begin in islice(_JSON.finditer(whole), 3):
+        try:
+            written = _listed(json.loads(whole[begin.end() :]))
+        except (ValueError, RecursionError):
+            continue
+        return f"{text[: begin.end()]}\n{written}"
+    return text
 
 
 def _listed(value: Any) -> str:
     if isinstance(value, dict):
         keys = sorted(value, key=lambda key: key not in _KEYS)
         items = [_listed(value[key]) if key in _KEYS else f"{key}: {value[key]}" for key in keys]
-        return "\n".join(items)
+        return "\n".join(items) or "None"
     if isinstance(value, list):
         return "\n".join("- " + _listed(each).replace("\n", ", ") for each in value) or "None"
     return "None" if value is None or value == "" else str(value)

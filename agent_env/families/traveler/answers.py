@@ -36,7 +36,7 @@ _AROUND = frozenset(
     "too two was were who".split()
 )
 """Words that add nothing to the names of an answer."""
-_BULLET = re.compile(r"[ \t>]{0,20}(?:[-*•+]|\(?\d{1,2}[.)])[ \t]{1,20}")
+_BULLET = re.compile(r"\A[ \t>]{0,20}(?:[-*•+]|\(?\d{1,2}[.)])[ \t]{1,20}")
 _NEGATED = re.compile(r"\b(?:not|nobody|no one|neither|nor|but|only if)\b|n't\b", re.I)
 _NUMBER = re.compile(r"(?<![\w.,])[-−+]?\d+(?:,\d{3})*(?:[.,/]\d+)?(?![\w/])")
 _WORDS = {"never": 0, "none": 0, **TIMES, **NUMBERS}
@@ -80,10 +80,13 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
         by_name = {subject.lower(): subject for subject in subjects}
         parts = [
             part
-            for part in re.split(r"(?:(?<!\s)\s++)?[,;&/]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
+            for part in re.split(r"(?:(?<!\s)\s++)?[,;&/+]\s*+|(?<!\s)\s++and\s+|^and\s+", plain)
             if part
         ]
-        bare = [re.sub(r"^(?:and|the)\s+", "", part, flags=re.I).strip(" '") for part in parts]
+        bare = [
+            re.sub(r"^(?:and|the)\s+| ?\([^()]{0,99}\)?$", "", part, flags=re.I) for part in parts
+        ]
+        bare = [part.strip(" '") for part in bare]
         if all(part.lower() in by_name for part in bare):
             names = {by_name[part.lower()] for part in bare}
             return ParsedAnswer(tuple(sorted(names)), f"names {where}")

@@ -6,8 +6,14 @@ from agent_env.extensions.answers.names import normalise, parse_name_list
 from agent_env.families.traveler.answers import read_answer
 
 KNOWN = ("AC Milan", "Smith, John", "Ann Lee", "Washington, D.C.")
-NONE = "N/A|NA|null|nil|None.|no answer|no one|nobody|There is no answer.|[]"
-NOT_TOLD = "|-|unknown|I don't know|not known|cannot be determined"
+NONE = (
+    "N/A|NA|null|nil|None.|no answer|no one|nobody|There is no answer.|[]|none of them|none found"
+    "|No team.|[none]|nan|null, as nobody held it|not in any club|{'answer': None}"
+)
+NOT_TOLD = (
+    "|-|unknown|I don't know|not known|cannot be determined|no data|TBD|unknown (not in the text)"
+    '|information not available|The text does not say.|{"answer": "unknown"}'
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +30,15 @@ NOT_TOLD = "|-|unknown|I don't know|not known|cannot be determined"
                 '{"answer": "AC Milan"}',
                 'Answer: {"final_answer": ["AC Milan"]}',
                 'I looked. {"note": "x", "answer": "AC Milan"}',
+                "Answer: AC Milan (1999-2003)",
+                "Answer: AC Milan - he joined in 1999",
+                "Answer: AC Milan\nSource: page 3",
+                "## Answer\nAC Milan",
+                "Answer = AC Milan",
+                "<answer>AC Milan</answer>",
+                "{'Answer': 'AC Milan'}",
+                '{"team": "AC Milan"}',
+                '[{"name": "AC Milan"}]',
                 "I looked. " * 60 + "\nThe answer is AC Milan.",
             ],
         ),
@@ -33,6 +48,10 @@ NOT_TOLD = "|-|unknown|I don't know|not known|cannot be determined"
                 '```json\n{"answer": ["AC Milan", "Ann Lee"]}\n```',
                 "Answer:\n1. AC Milan\n2. Ann Lee",
                 "Answer:\n- AC Milan, Ann Lee",
+                "Answer: both AC Milan and Ann Lee",
+                "Answer: AC Milan & Ann Lee",
+                "Answer: AC Milan / Ann Lee",
+                "Answer:\na) AC Milan\n(b) Ann Lee",
             ],
         ),
         (("Smith, John", "Ann Lee"), ["Answer:\n1. Smith, John\n2. Ann Lee"]),
@@ -50,12 +69,13 @@ def test_names_are_read_or_none_or_not_known(names, texts):
 ONE = "3|3.|exactly 3|three times|It happened 3 times.|3 (three)"
 BOUNDS = (
     "more than 2|fewer than 3|less than 3|about 3|up to 3|<3|> 3|~3|at least 3|at most 3|3 or more"
-    "|3+|around three|over 3|under 3|ca. 3|no more than 3|a maximum of 3|almost 3|3 or so|- 3\n- 0"
+    "|3+|around three|over 3|under 3|ca. 3|no more than 3|a maximum of 3|min. 3|max 3|3 at most"
+    "|>=3|as many as 3|some 3|almost 3|3 or so|- 3\n- 0"
     "|3-4"
 )
 BOTH = (
     "\n- Tom\n- Mary|\nTom\nMary|Tom,\nMary|\n* Tom\n\n* Mary|TOM AND MARY|Both Tom and Mary"
-    "|both Mary and Tom did|tom, mary"
+    "|both Mary and Tom did|tom, mary|Tom + Mary|Tom (on Monday), Mary"
 )
 
 
