@@ -241,6 +241,11 @@ _TWO = (
     ("throughout", re.compile(rf"\bfrom {_DATE} (?:to|until|till) {_DATE}", re.I)),
 )
 _ONE = re.compile(rf"\b(in|on|during|before|after) (?!\d{{3}} \w){_DATE}(?=\W|$)", re.I)
+_NEXT = re.compile(
+    r"\bin the (month|year) (?:(?:right|just|directly|immediately) )?"
+    rf"(before|after|preceding|following) {_DATE}",
+    re.I,
+)
 _BESIDE = re.compile(r"\b(before|after) ", re.I)
 _LEADING = re.compile(r"(.+?), (?:who|whom|whose|which|what|where|in|for|by)\b", re.I | re.S)
 _SUM = re.compile(
@@ -281,6 +286,12 @@ def _dated(question: str) -> Query | None:
             first, last = read_span(match[1]), read_span(match[2])
             name: Relation = "between" if relation == "between" else "throughout"
             return Query(name, Span(first.first, last.last))
+    if (match := _NEXT.search(question)) is not None:
+        span = read_span(match[3])
+        length = 12 if match[1].lower() == "year" else 1
+        before = match[2].lower() in ("before", "preceding")
+        start = span.first - length if before else span.last + 1
+        return Query("in", Span(start, start + length - 1))
     ones = list(_ONE.finditer(question))
     if not ones:
         return None

@@ -58,11 +58,11 @@ def _make_tempreason(count: int, seed: int, options: TempReasonOptions) -> Sampl
     draws = tuple((level, of_level[level]) for level in options.levels if level != "L1")
     sums = 0
     if "L1" in options.levels:
-        sums = options.per_cell or count // (len(draws) * len(options.answers) + 1)
+        sums = options.per_cell or count // (len(draws) * len(options.answer_counts) + 1)
     questions = make_sums("tempreason", "tr", sums, seed)
     if draws:
         rest = count - sums
-        spec = SetSpec("tempreason", "tr", draws, options.answers, rest, seed, options)
+        spec = SetSpec("tempreason", "tr", draws, options.answer_counts, rest, seed, options)
         questions += make_questions(spec)
     return SampleSet(questions)
 
@@ -107,7 +107,7 @@ class TimeQAOptions(TimedOptions):
 def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
     of_level: dict[Level, Draw] = {"easy": draw_own_span, "hard": draw_hard}
     questions: list[TimedQuestion] = []
-    cells = [(level, n) for level in options.levels for n in options.answers]
+    cells = [(level, n) for level in options.levels for n in options.answer_counts]
     cells = [cell for cell in cells if cell != ("easy", "none")]
     share, rest = divmod(count, len(cells)) if cells else (0, 0)
     for place, (level, many) in enumerate(cells):

@@ -1,5 +1,5 @@
 """Generates question sets: stories (all facts of one topic and relation), questions randomly drawn
-from them, distractors, facts in random order. The answers come from the solver (closed intervals).
+from them, distractors, facts in random order. The answers come from `gold` (closed intervals).
 """
 
 from __future__ import annotations
@@ -14,14 +14,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from agent_env.extensions.extraction.solver import (
-    Fact,
-    Query,
-    Relation,
-    Solution,
-    Ties,
-    solve,
-)
+from agent_env.extensions.extraction.solver import Fact, Query, Relation, Ties
 from agent_env.extensions.extraction.wording import DECADES, KINDS
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT, make_histories
 from agent_env.extensions.facts.tables import tables
@@ -32,6 +25,7 @@ from agent_env.extensions.facts.tables.tables import (
     read_intervals,
     shipped_tables,
 )
+from agent_env.families.timed_facts.gold import PRESENT, gold_answers, is_complete, is_tied
 from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift
@@ -99,7 +93,7 @@ class QuestionDraft:
     """The wording of the time: `in Jan, 1995`, `before Karvel F.C.`"""
     reference: str
     boundary: str
-    solution: Solution
+    answers: tuple[str, ...]
 
 
 Draw = Callable[[Story, Random], QuestionDraft]
@@ -129,6 +123,21 @@ class TimedOptions(Record):
     """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
     a fictional web, which open-web needs; None invents stories, except for closed-book, which
     then asks for US presidents: of invented people nobody can know anything."""
+
+    @property
+    def is_closed(self) -> bool:
+        return self.setting == "closed-book"
+
+    @property
+    def answer_counts(self) -> tuple[str, ...]:
+        """`answers`; closed-book without `none`, as no table proves that nothing else held."""
+        kept = tuple(each for each in self.answers if each != "none" or not self.is_closed)
+        if kept or not self.answers:
+            return kept
+        raise ConfigError(
+            "setting=closed-book with answers=none: no table proves that there was nobody; "
+            "take answers=single,multi, or setting=reasonqa"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +180,10 @@ def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
         for _ in range(DRAWS):
             level, draw = rng.choice(open_levels)
             draft = draw(story, rng)
-            cell = cell_of(level, draft.solution.answers)
+            cell = cell_of(level, draft.answers)
             key = (story.topic, story.kind, draft.when)
             fits = counts[cell] < sizes.get(cell, 0) and draft.boundary != "several-spells"
+            fits = fits and (not spec.options.is_closed or is_complete(story.facts, draft.query))
             if fits and key not in keys:
                 keys.add(key)
                 counts[cell] += 1
@@ -210,12 +220,13 @@ def _stories(spec: SetSpec, rng: Random) -> Iterator[Story]:
     options = spec.options
     if options.intervals is not None:
         groups = stories_of(read_intervals(options.intervals), rng)
-    elif options.setting == "closed-book":
+    elif options.is_closed:
         groups = stories_of(presidents(shipped_tables()), rng)
     else:
         groups = make_histories(spec.seed)
     for rows in groups:
-        years = frozenset(n for n in range(len(rows)) if spec.years and rng.random() < spec.years)
+        share = 0.0 if options.is_closed else spec.years  # whose year alone would widen the fact
+        years = frozenset(n for n in range(len(rows)) if share and rng.random() < share)
         story = story_of(rows, years)
         if not options.kinds or story.kind in options.kinds:
             yield story
@@ -229,7 +240,7 @@ def _sample(
     is_other = other.topic != story.topic
     facts = [*story.facts, *(other.facts[: spec.options.distractors] if is_other else ())]
     rng.shuffle(facts)
-    answers = draft.solution.answers
+    answers = draft.answers
     return TimedQuestion(
         id=f"{spec.prefix}-{spec.seed}-{number:05d}",
         task=spec.task,
@@ -265,7 +276,6 @@ def draw_in(story: Story, rng: Random) -> QuestionDraft:
     return _draft(story, "in", Span(at, at), f"in {write_month(at)}", boundary)
 
 
-PRESENT = month(2025, 12)
 NOW = "now"
 """The boundary of a question about the present."""
 
@@ -292,7 +302,7 @@ def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValu
         raise CannotShift(f"nothing of what they ask about had begun on {day}")
     if any(at in (fact.first, fact.last) for fact in facts):
         raise CannotShift(f"their facts change in the month of {day}")
-    answers = solve(facts, Query("in", Span(at, at))).answers
+    answers = gold_answers(facts, Query("in", Span(at, at)))
     return {
         "question": KINDS[question.kind].today.format(t=question.topic),
         "gold": list(answers),
@@ -320,10 +330,14 @@ def draw_neighbour(story: Story, rng: Random, ties: Ties = "all") -> QuestionDra
     """What came directly before or after a value."""
     relation: Relation = rng.choice(("before", "after"))
     value = rng.choice(story.facts).value
-    solution = solve(story.facts, Query(relation, value), ties=ties)
+    query = Query(relation, value)
     spells = sum(fact.value == value for fact in story.facts)
-    boundary = "several-spells" if spells > 1 else "tied" if solution.near else "alone"
-    return QuestionDraft(Query(relation, value), f"{relation} {value}", value, boundary, solution)
+    tied = "tied" if is_tied(story.facts, value) else "alone"
+    boundary, answers = (
+        "several-spells" if spells > 1 else tied,
+        gold_answers(story.facts, query, ties),
+    )
+    return QuestionDraft(query, f"{relation} {value}", value, boundary, answers)
 
 
 def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
@@ -339,7 +353,7 @@ def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
 
 
 def draw_hard(story: Story, rng: Random) -> QuestionDraft:
-    """TimeQA's hard questions: a month, two months, before or after one, a part of a decade."""
+    """TimeQA's hard questions: a month, two months, the month beside one, a part of a decade."""
     how = rng.choice(("in", "between", "before", "after", "decade"))
     if how == "in":
         return draw_in(story, rng)
@@ -355,16 +369,16 @@ def draw_hard(story: Story, rng: Random) -> QuestionDraft:
         span = Span(month(decade + low, 1), month(decade + high, 12))
         return _draft(story, "between", span, f"in the {part} {decade}s", "decade")
     at = rng.choice((at, first))
-    word = "right before" if how == "before" else "right after"
-    relation: Relation = "before" if how == "before" else "after"
-    return _draft(story, relation, Span(at, at), f"{word} {write_month(at)}", "shifted")
+    beside = at - 1 if how == "before" else at + 1
+    when = f"in the month right {how} {write_month(at)}"
+    return _draft(story, "in", Span(beside, beside), when, "shifted")
 
 
 def _draft(story: Story, relation: Relation, span: Span, when: str, boundary: str) -> QuestionDraft:
     query = Query(relation, span)
     first, last = write_month(span.first, "iso"), write_month(span.last, "iso")
     reference = first if span.first == span.last else f"{first} to {last}"
-    return QuestionDraft(query, when, reference, boundary, solve(story.facts, query))
+    return QuestionDraft(query, when, reference, boundary, gold_answers(story.facts, query))
 
 
 def make_sums(task: str, prefix: str, count: int, seed: int) -> tuple[TimedQuestion, ...]:

@@ -12,7 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.extraction.solver import Fact, Query, Ties, solve
+from agent_env.extensions.extraction.solver import Fact, Query, Ties
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT
 from agent_env.extensions.facts.site.render import render_memberships
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
@@ -24,6 +24,7 @@ from agent_env.extensions.facts.tables.tables import (
     shipped_tables,
 )
 from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
+from agent_env.families.timed_facts.gold import gold_answers, is_tied
 from agent_env.families.timed_facts.sample import TimedQuestion
 from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
@@ -86,14 +87,14 @@ def _twin(question: TimedQuestion, moved: dict[Fact, Fact], ties: Ties) -> Timed
     query = question.query()
     if not isinstance(query, Query):
         return None
-    solution = solve(tuple(moved.values()), query, ties=ties)
-    answers = solution.answers
+    there = tuple(moved.values())
+    answers = gold_answers(there, query, ties)
     is_neighbour = question.boundary in ("tied", "alone")
-    if is_neighbour and bool(solution.near) != (question.boundary == "tied"):
+    if is_neighbour and is_tied(there, question.reference) != (question.boundary == "tied"):
         return None
     if set(answers) == set(question.gold) or cell_of(question.level, answers) != question.cell:
         return None
-    wrong = wrong_values(tuple(moved.values()), answers, question.reference)
+    wrong = wrong_values(there, answers, question.reference)
     return twin.model_copy(update={"gold": answers, "negatives": wrong})
 
 

@@ -1,0 +1,75 @@
+"""The gold answers of generated questions, month by month.
+
+Written apart from `extraction.solver`, which answers what a question's words say: a misreading that
+both shared would score 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_env.extensions.extraction.solver import Fact, Query, Ties
+from agent_env.temporal.months import Month, Span, month
+
+PRESENT = month(2025, 12)
+"""The last month that the tables know."""
+_EARLIEST, _LATEST = 0, month(9999, 12)
+
+
+def _months(fact: Fact) -> tuple[Month, Month]:
+    """The first and the last month, where the fact has none the earliest or latest of all."""
+    first = _EARLIEST if fact.first is None else fact.first
+    return first, _LATEST if fact.last is None else fact.last
+
+
+def gold_answers(facts: Sequence[Fact], query: Query, ties: Ties = "all") -> tuple[str, ...]:
+    """Each answer once, in the order of the facts."""
+    span, found = query.reference, list(facts)
+    if isinstance(span, str):
+        side = _beside(facts, span, query.relation == "before")
+        ends = {_months(fact)[1] for fact in side}
+        if ends and ties != "all":
+            is_last = ties == "last-ending" or (ties == "nearest" and query.relation == "before")
+            ends = {max(ends) if is_last else min(ends)}
+        found = [fact for fact in side if _months(fact)[1] in ends]
+    else:
+        needed = span.last - span.first + 1 if query.relation == "throughout" else 1
+        found = [fact for fact in facts if _shared(fact, span) >= needed]
+    return tuple(dict.fromkeys(fact.value for fact in found))
+
+
+def _shared(fact: Fact, span: Span) -> int:
+    """The number of months of the span in which the fact holds."""
+    first, last = _months(fact)
+    return min(last, span.last) - max(first, span.first) + 1
+
+
+def _beside(facts: Sequence[Fact], value: str, is_before: bool) -> list[Fact]:
+    """The facts that began next before the value's first fact, or next after its last."""
+    own = [_months(fact)[0] for fact in facts if fact.value == value]
+    starts = [_months(fact)[0] for fact in facts]
+    earlier = [start for start in starts if start < min(own)]
+    later = [start for start in starts if start > max(own)]
+    nearest = max(earlier, default=None) if is_before else min(later, default=None)
+    return [fact for fact in facts if _months(fact)[0] == nearest]
+
+
+def is_tied(facts: Sequence[Fact], value: str) -> bool:
+    """Whether a fact of another value begins with one of this value."""
+    own = {_months(fact)[0] for fact in facts if fact.value == value}
+    return any(_months(fact)[0] in own for fact in facts if fact.value != value)
+
+
+def is_complete(facts: Sequence[Fact], query: Query) -> bool:
+    """Whether the facts tell of every month that the question goes by, so that its gold, which is
+    then not empty, holds in the world too."""
+    span = query.reference
+    if isinstance(span, str):
+        beside = _beside(facts, span, query.relation == "before")
+        starts = [_months(fact)[0] for fact in facts if fact in beside or fact.value == span]
+        if not beside:
+            return False
+        span = Span(min(starts), max(starts))
+    known = [Span(first, min(last, PRESENT)) for first, last in map(_months, facts)]
+    months = range(span.first, span.last + 1)
+    return all(any(k.first <= at <= k.last for k in known) for at in months)

@@ -1,0 +1,127 @@
+"""Golds of generated questions: what a plain reader of the words says, and what held in truth."""
+
+import re
+from itertools import product
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.extraction.wording import read_query
+from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
+from agent_env.families.timed_facts.sample import timed
+
+from .oracle import brute_force, months_of
+
+NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+PRESIDENTS = """1923-08 1929-03 Calvin Coolidge
+1929-03 1933-03 Herbert Hoover
+1933-03 1945-04 Franklin D. Roosevelt
+1945-04 1953-01 Harry S. Truman
+1953-01 1961-01 Dwight D. Eisenhower
+1961-01 1963-11 John F. Kennedy
+1963-11 1969-01 Lyndon B. Johnson
+1969-01 1974-08 Richard Nixon
+1974-08 1977-01 Gerald Ford
+1977-01 1981-01 Jimmy Carter
+1981-01 1989-01 Ronald Reagan
+1989-01 1993-01 George H. W. Bush
+1993-01 2001-01 Bill Clinton
+2001-01 2009-01 George W. Bush
+2009-01 2017-01 Barack Obama
+2017-01 2021-01 Donald Trump
+2021-01 2025-01 Joe Biden
+2025-01 2025-12 Donald Trump"""
+"""The world, beyond the packaged table, which begins in 1933."""
+
+
+def make(family, count, seed=3, **options):
+    made = family.make_samples(count, seed, family.options.model_validate(options))
+    return tuple(map(timed, made.samples))
+
+
+def number(text):
+    name, year = text.split(", ")
+    return int(year) * 12 + NAMES.index(name)
+
+
+@pytest.mark.parametrize("setting", ["reasonqa", "closed-book"])
+def test_a_month_beside_another_is_asked_by_what_held_in_it(setting):
+    questions = make(TIMEQA, 400, setting=setting, levels=("hard",))
+    words = re.compile(r"in the month right (before|after) (\w+, \d+)\?$")
+    beside = [(each, match) for each in questions if (match := words.search(each.question))]
+    assert {match[1] for _, match in beside} == {"before", "after"}
+    for each, match in beside:
+        at = number(match[2]) + (1 if match[1] == "after" else -1)
+        assert set(each.gold) == {f.value for f in each.own_facts if at in months_of(f)}, each.id
+    assert not any(re.search(r"for right |right (before|after) \d", q.question) for q in questions)
+
+
+@pytest.mark.parametrize("family", [TEMPREASON, TIMEQA], ids=lambda family: family.name)
+def test_the_words_alone_give_the_gold(family):
+    for each in make(family, 500, answers=("single", "multi", "none")):
+        query = read_query(each.question, tuple(fact.value for fact in each.own_facts))
+        assert brute_force(each.own_facts, query) == set(each.gold), each.question
+
+
+@pytest.mark.parametrize(
+    ("when", "first", "last"),
+    [
+        ("in the month right after Jan, 2017", "Feb, 2017", "Feb, 2017"),
+        ("in the month right before Jan, 2017", "Dec, 2016", "Dec, 2016"),
+        ("in the month after Dec, 1999", "Jan, 2000", "Jan, 2000"),
+        ("in the month before Mar, 933", "Feb, 933", "Feb, 933"),
+        ("in the month following January 1990", "Feb, 1990", "Feb, 1990"),
+        ("in the month immediately preceding 1990-01", "Dec, 1989", "Dec, 1989"),
+        ("in the month right after 1998", "Jan, 1999", "Jan, 1999"),
+        ("in the month just before 1998", "Dec, 1997", "Dec, 1997"),
+        ("in the year after 1998", "Jan, 1999", "Dec, 1999"),
+        ("in the year directly before 2000", "Jan, 1999", "Dec, 1999"),
+    ],
+)
+def test_the_month_and_the_year_beside_another_are_read(when, first, last):
+    query = read_query(f"Which team did T play for {when}?")
+    assert query.relation == "in"
+    assert (query.reference.first, query.reference.last) == (number(first), number(last))
+
+
+@pytest.mark.parametrize(("family", "seed"), [*product([TEMPREASON, TIMEQA], [1, 2, 3])])
+def test_closed_book_golds_hold_in_the_world(family, seed):
+    world = []
+    for line in PRESIDENTS.splitlines():
+        start, end, name = line.split(" ", 2)
+        first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (start, end))
+        world.append((name, set(range(first, last + 1))))
+    questions = make(family, 60, seed, setting="closed-book")
+    assert len(questions) >= 30
+    for each in questions:
+        query = each.query()
+        if isinstance(query.reference, str):
+            names = [name for name, _ in world]
+            at = names.index(query.reference)
+            right = {names[at + (1 if query.relation == "after" else -1)]}
+        else:
+            asked = set(range(query.reference.first, query.reference.last + 1))
+            enough = len(asked) if query.relation == "throughout" else 1
+            assert max(asked) <= 2025 * 12 + 11
+            right = {name for name, months in world if len(asked & months) >= enough}
+        assert set(each.gold) == right, each.question
+
+
+def test_a_closed_book_asks_for_no_empty_answer(tmp_path):
+    with pytest.raises(ConfigError, match="closed-book with answers=none: no table proves"):
+        make(TIMEQA, 5, setting="closed-book", answers=("none",))
+    table = tmp_path / "intervals.csv"
+    table.write_text(
+        "subject,relation,object,start,end\n"
+        "P,plays_for,A,1990-01-01,1991-06-30\nP,plays_for,B,1993-01-01,1995-06-30\n"
+        "P,plays_for,C,1995-07-01,1999-01-01\n"
+    )
+    for family in (TEMPREASON, TIMEQA):
+        for each in make(family, 60, setting="closed-book", intervals=table):
+            assert "before B" not in each.question  # who came between A and B is not told
+            assert "after A" not in each.question
+            query = each.query()
+            if not isinstance(query.reference, str):
+                asked = range(query.reference.first, query.reference.last + 1)
+                known = set().union(*map(months_of, each.own_facts))
+                assert known.issuperset(asked), each.question
