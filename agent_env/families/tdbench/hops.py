@@ -24,6 +24,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
     snapshot,
     tfd_violations,
 )
+from agent_env.families.tdbench.completeness import covers
 from agent_env.families.tdbench.queries import Making
 from agent_env.families.tdbench.query import MAX_GROUP_ROWS, GroupRow, Query, wrong_answers
 from agent_env.families.tdbench.sample import Hop
@@ -37,6 +38,7 @@ from agent_env.families.tdbench.sql import (
 )
 from agent_env.families.tdbench.wording import GAMES, OFFICES, THREE_HOPS, TWO_HOPS, with_article
 from agent_env.sdk.errors import ConfigError
+from agent_env.temporal.allen import Interval
 
 
 def hop_queries(
@@ -54,6 +56,7 @@ def hop_queries(
     pairs = [(game, role) for game in range(len(games.rows)) for role in roles]
     making.rng.shuffle(pairs)
     queries = 0
+    must_hold = making.must_hold(offices)
     for game, role in pairs:
         if queries >= count:
             return
@@ -62,6 +65,8 @@ def hop_queries(
         relevant = tuple(
             n for n, row in enumerate(offices.rows) if row.values[:2] == (country, role)
         )
+        if must_hold and not _is_covered(offices, relevant, games.rows[game].interval):
+            continue
         large = len(relevant) > MAX_GROUP_ROWS
         if large or not relevant or (not golds and making.rng.random() < 0.5):
             continue
@@ -70,6 +75,12 @@ def hop_queries(
         _check(query, making.engines)
         queries += 1
         yield query
+
+
+def _is_covered(table: TemporalTable, indices: Iterable[int], period: Interval) -> bool:
+    """Whether one of these rows holds on every day of the period, so that none can be missing."""
+    rows = (table.rows[index].interval for index in indices)
+    return covers(rows, period.end - 1, period)
 
 
 def _query(
@@ -271,6 +282,8 @@ class _Path:
 
     indices: tuple[int, ...]
     values: dict[str, str]
+    period: Interval
+    """The days on which all its rows hold."""
 
 
 def user_hop_queries(chain: Chain, making: Making) -> Iterator[Query]:
@@ -300,7 +313,9 @@ def user_hop_queries(chain: Chain, making: Making) -> Iterator[Query]:
             for index in sorted(relevant)
             if (*path.indices, index) in joined
         )
-        if len(relevant) > MAX_GROUP_ROWS:
+        if making.must_hold(last.table) and not _is_covered(last.table, relevant, path.period):
+            omissions[f"hops to a time that {last.table.name} does not cover"] += 1
+        elif len(relevant) > MAX_GROUP_ROWS:
             omissions[f"hops to more than {MAX_GROUP_ROWS} rows of {last.table.name}"] += 1
         elif len({gold.answer for gold in golds}) < len(golds):
             omissions[f"hops to one answer twice in {last.table.name}"] += 1
@@ -324,7 +339,7 @@ def _paths(chain: Chain, omissions: Counter[str]) -> list[_Path]:
             omissions[f"{what} (each needs one row in {tables})"] += 1
             continue
         values = dict(zip(prefix.columns, rows[0].values, strict=True))
-        paths.append(_Path(parents[indices[id(rows[0])]], values))
+        paths.append(_Path(parents[indices[id(rows[0])]], values, rows[0].interval))
     return paths
 
 

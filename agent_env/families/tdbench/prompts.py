@@ -88,6 +88,8 @@ TEMPLATE = "{context}{examples}Question: {question}\n\n{wish}"
 _TEXTS = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text(encoding="utf-8"))
 CURRENT_WISH: str = _TEXTS["current_wish"]
 WISH: str = _TEXTS["wish"]
+CLOSED_AS_OF = 4
+"""Since this version of the generator closed-book prompts state the day of the tables."""
 FINISH: str = _TEXTS["finish"]
 THINK: str = _TEXTS["think"]
 TIMELINE: str = _TEXTS["timeline"]
@@ -131,6 +133,8 @@ def wish(sample: TdbenchSample, name: str) -> str:
         form = CURRENT_WISH.format(now="today" if sample.now in sample.by_day else sample.now)
     else:
         form = WISH.format(precision=f"to the {sample.granularity}", unit=sample.granularity)
+        if sample.book == "closed" and (sample.generator or 0) >= CLOSED_AS_OF:
+            form = f"Answer as of {sample.now}. {form}"
     return f"{reasons}{FINISH}\n\n{form}" if reasons else form
 
 

@@ -17,9 +17,10 @@ from datetime import date
 from itertools import islice
 from random import Random
 
-from agent_env.extensions.facts.tables.temporal_table import LENGTHS
+from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalTable
 from agent_env.families.tdbench import sql as queries
 from agent_env.families.tdbench import wording
+from agent_env.families.tdbench.completeness import is_complete
 from agent_env.families.tdbench.query import (
     DISTRACTORS,
     Group,
@@ -51,6 +52,12 @@ class Making:
     phrasings: int
     omissions: Counter[str]
     """What could not be made, by reason; filled on the way."""
+    is_closed: bool = False
+    """Whether the questions show no rows."""
+
+    def must_hold(self, table: TemporalTable) -> bool:
+        """Whether golds must hold in the world too, not in the table alone."""
+        return self.is_closed and not table.fictional
 
 
 FIRST = date(1, 1, 1).toordinal() + 400
@@ -213,11 +220,12 @@ def draw_queries(
     while remaining and failures < len(buckets):
         relation, cardinality = buckets[turn % len(buckets)]
         turn += 1
-        draft = _draw_one(pools, relation, cardinality, making.rng, earlier)
+        draft = _draw_one(pools, relation, cardinality, making, earlier)
         if draft is None:
             failures += 1
             what = f"{relation} with {ANSWER_COUNTS[cardinality]}"
-            making.omissions[f"turns of {what} for which no rows were found"] += 1
+            where = " in what their tables cover" if making.is_closed else ""
+            making.omissions[f"turns of {what} for which no rows were found{where}"] += 1
             continue
         failures = 0
         remaining -= 1
@@ -228,9 +236,10 @@ def _draw_one(
     pools: Sequence[QueryPool],
     relation: Relation,
     cardinality: Cardinality,
-    rng: Random,
+    making: Making,
     earlier: set[tuple[int, int, Relation, Interval]],
 ) -> DraftQuery | None:
+    rng = making.rng
     for pool in rng.sample(pools, min(MAX_POOLS, len(pools))):
         for _ in range(60):
             group, rows = pool.seed_rows(rng, relation, two=cardinality == "multiple")
@@ -248,6 +257,9 @@ def _draw_one(
             answers = {row.answer for row in golds}
             # one answer twice: which of its dates would be asked for?
             if len(answers) != len(golds) or cardinality_of(len(answers)) != cardinality:
+                continue
+            intervals = [row.interval for row in group.rows]
+            if making.must_hold(pool.table) and not is_complete(intervals, pool.last, relation, b):
                 continue
             draft = DraftQuery(pool, group, relation, b, golds)
             key = (id(pool), id(draft.group), relation, draft.b)
@@ -382,9 +394,7 @@ def current_queries(
     Where no answer is left, so many questions without any would only reward to say so: that is the
     end. Where none without an answer is left, the rest have one."""
     usable = [pool for pool in pools if pool.form.now_heads]
-    heaps = {
-        size: _current_groups(usable, size, making.rng) for size in dict.fromkeys(cardinalities)
-    }
+    heaps = {size: _current_groups(usable, size, making) for size in dict.fromkeys(cardinalities)}
     made = Counter[Cardinality]()
     for _ in range(count):
         sizes = [size for size in heaps if heaps[size]]
@@ -407,18 +417,20 @@ def current_queries(
 
 
 def _current_groups(
-    pools: Sequence[QueryPool], size: Cardinality, rng: Random
+    pools: Sequence[QueryPool], size: Cardinality, making: Making
 ) -> list[list[tuple[QueryPool, Group]]]:
     """For each pool its groups with so many answers as of now, in random order; none in which one
     answer stands in two rows: which of its starts would be asked for?"""
     heaps = []
     for pool in pools:
         own = []
+        if size == "none" and making.must_hold(pool.table):
+            continue
         for group in (*pool.groups, *pool.lone):
             golds = [row.answer for row in _lasting(group)]
             if len(set(golds)) == len(golds) and cardinality_of(len(golds)) == size:
                 own.append((pool, group))
-        rng.shuffle(own)
+        making.rng.shuffle(own)
         heaps += [own] if own else []
     return heaps
 
