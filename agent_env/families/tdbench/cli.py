@@ -106,6 +106,8 @@ def _print_import(report: ImportReport) -> None:
         print(f"… and {len(report.differences) - MAX_LISTED} more; --json lists all")
     for text in report.ignored:
         say(f"ignored {text}")
+    for text in report.notes:
+        say(text)
     if report.refused:
         say(
             f"{report.refused} questions are refused, as their stored rows do not come out; "

@@ -61,6 +61,7 @@ class ImportReport:
     unworded: int
     """Entries that can be run and hold no `questions`; no sample is made of them."""
     ignored: tuple[str, ...]
+    notes: tuple[str, ...]
     out: Path | None
 
     def as_json(self) -> dict[str, object]:
@@ -111,6 +112,7 @@ def import_published(
         blanks=len(published.blanks),
         unworded=sum(not q.question.questions for q in questions if q.rows is not None),
         ignored=tuple(published.ignored),
+        notes=tuple(published.notes),
         out=out,
     )
     if out is not None:

@@ -76,6 +76,12 @@ class PublishedQuestion(Stored):
         return RELATIONS.get(name, name)
 
     @property
+    def hops(self) -> int:
+        """The number of hops of a join, two unless its type says another."""
+        match = re.search(r"(\d)[_-]?hop", self.qtype, re.I)
+        return max(2, int(match[1])) if match else 2
+
+    @property
     def group(self) -> str:
         """The first part of its type, such as `basic`: the statements of one were made alike."""
         return self.qtype.partition("_")[0]
@@ -134,6 +140,8 @@ class PublishedSet:
     blanks: list[Blank] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     """Files of no known layout, with the reason."""
+    notes: list[str] = field(default_factory=list)
+    """What was done with a file, for its user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +170,12 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
         if isinstance(questions, str):
             published.ignored.append(f"{name}: {questions}")
             continue
+        if repeated := len(questions) - len({question.idx for question in questions}):
+            published.notes.append(
+                f"{name}: {repeated} entries repeat the idx of another; all are numbered 1 to "
+                f"{len(questions)} in the order of the file"
+            )
+            questions = [q.model_copy(update={"idx": n}) for n, q in enumerate(questions, start=1)]
         groups: dict[str, list[PublishedQuestion]] = defaultdict(list)
         for question in questions:
             groups[question.group].append(question)

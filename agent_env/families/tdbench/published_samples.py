@@ -98,7 +98,8 @@ def published_samples(
     materials = [shown.material for shown in tables.values()]
     by_digest = {material.digest: material for material in materials if material.digest in used}
     left_out = {REFUSED: refused} if refused else {}
-    return SampleSet(tuple(samples), tuple(by_digest.values()), left_out)
+    notes = tuple(published.notes)
+    return SampleSet(tuple(samples), tuple(by_digest.values()), left_out, notes=notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def _samples(
         "others": wrong,
         "outdated": wrong if relation == "current" else (),
         "roles": ROLES.get(relation, query.BOTH) if golds else (),
-        "hops": _hops(rows, question, keys, answers),
+        "hops": _hops(rows, question, keys, answers, shown.cells[group[0]] if group else {}),
         "sql": {"sqlite": question.sql_for_db},
         "context": (tuple(indices),),
         "relevant": (group,),
@@ -249,9 +250,10 @@ def _hops(
     question: PublishedQuestion,
     keys: Mapping[str, str],
     answers: Sequence[str],
+    event_row: Row,
 ) -> tuple[Hop, ...]:
-    """The hops of a join: the columns beside the answer with the first event's month, then the
-    answer."""
+    """The hops of a join: of three first the event's city, as the authors do; the columns beside
+    the answer with the first event's month; the answer."""
     if question.relation != "hops" or not rows:
         return ()
     cells = {name.casefold(): str(value) for name, value in rows[0].items()}
@@ -260,7 +262,11 @@ def _hops(
     gold = (*(cells[name] for name in between), *((month,) if month else ()))
     event = " and ".join(f"{name} {value}" for name, value in keys.items())
     final = tuple(dict.fromkeys(_joined(row, answers) for row in rows))
+    known = {"start", "end", *map(str.casefold, (*keys, *answers)), *between}
+    free = sorted((name for name in event_row if name not in known), key=lambda n: n != "city")
+    middle = [Hop(asks=f"{n} of {event}", gold=(str(event_row[n]),)) for n in free if event_row[n]]
     return (
+        *middle[: question.hops - 2],
         Hop(asks=f"{', '.join(between)} and month, of {event}", gold=gold),
         Hop(asks=", ".join(answers), gold=final),
     )

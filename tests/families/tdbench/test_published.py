@@ -10,10 +10,12 @@ from datetime import date
 import pytest
 
 from agent_env.errors import DatasetError
+from agent_env.families.tdbench.cli import import_command
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
+from agent_env.tasks.family import SampleSet
 
 NOW = date(2025, 1, 26)
 TABLE = """Country,Role,Name,Start,End
@@ -116,6 +118,63 @@ def test_a_join_has_its_first_event_as_a_hop(tmp_path):
     (sample,) = published_samples(found, NOW).samples
     said = measure(sample, "Ash 1912 was in Aland in July 1912. ANSWER: Odd")["metrics"]
     assert (said["hop_1"], said["hallucination_1"], said["answer"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("qtype", "hops"),
+    [
+        ("join_2hop", ["country and month", "Name"]),
+        ("join", ["country and month", "Name"]),
+        ("join_1hop", ["country and month", "Name"]),
+        ("join_3hop", ["city", "country and month", "Name"]),
+        ("join_3hop_role", ["city", "country and month", "Name"]),
+        ("join_3Hop", ["city", "country and month", "Name"]),
+        ("join_3_hop", ["city", "country and month", "Name"]),
+        ("join_3-hop", ["city", "country and month", "Name"]),
+        ("join3hops", ["city", "country and month", "Name"]),
+        ("join_4hop", ["city", "game", "country and month", "Name"]),
+    ],
+)
+def test_a_join_has_as_many_hops_as_its_type_says(tmp_path, qtype, hops):
+    table = (
+        "Country,Role,Name,Round,Game,City,Start,End\n"
+        "Aland,King,Odd,5,Ash 1912,Ash,1912-07-06,1912-07-27\n"
+        "Corland,King,Una,6,Cor 1916,Cor,1916-07-06,1916-07-27\n"
+    )
+    row = {"Name": "Odd", "Country": "Aland", "Start": "1912-07-06", "End": "1912-07-27"}
+    sql = 'select Name, country, start, end from games where Round = "5" and Role = "King"'
+    join = {"idx": 0, "op": "Name", "qtype": qtype, "sql_for_db": sql, "correct_rows": [row]}
+    join["questions"] = ["Who was king of the host of the 5th games?"]
+    found = read_published(folder(tmp_path, join, table=table), NOW)
+    (sample,) = published_samples(found, NOW).samples
+    assert [hop.asks.partition(" of ")[0].rstrip(",") for hop in sample.hops] == hops
+    said = measure(sample, "The games of Ash, in Oland in July 1912. ANSWER: Odd")["metrics"]
+    if len(hops) == 3:
+        assert sample.hops[0].gold == ("Ash",)
+        assert (said["hop_1"], said["hop_2"], said["hallucination_1"]) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("own", "ids"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        ([7, 7, 8], [1, 2, 3]),
+        ([0, 1, 0, 1], [1, 2, 3, 4]),
+        ([3, 2, 3], [1, 2, 3]),
+        ([5, 5, 5, 5], [1, 2, 3, 4]),
+    ],
+)
+def test_ids_are_numbered_where_a_file_repeats_its_own(tmp_path, own, ids, capsys):
+    found = read_published(folder(tmp_path, *(AFTER | {"idx": n} for n in own)), NOW)
+    samples = published_samples(found, NOW).samples
+    numbers = [int(each.query.rpartition("-")[2]) for each in samples if not each.phrasing]
+    assert numbers == ids
+    assert len({each.id for each in samples}) == len(samples)
+    import_command(tmp_path, NOW.isoformat(), tmp_path / "out.jsonl")
+    repeated = len(own) - len(set(own))
+    line = f"{repeated} entries repeat the idx of another; all are numbered 1 to {len(own)} in"
+    assert (line in capsys.readouterr().err) is bool(repeated)
+    assert len(SampleSet.read(tmp_path / "out.jsonl", TdbenchSample).samples) == len(samples)
 
 
 def test_gaps_to_fill_run_with_time(tmp_path):
