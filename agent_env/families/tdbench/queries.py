@@ -515,7 +515,9 @@ def _duration(pool: QueryPool, group: Group, making: Making) -> Query | None:
     values: dict[str, str] = {}
     for side, (own, _), cells in zip("ab", pairs, row_cells(pool, (one, two)), strict=True):
         values |= {f"{side}_{mark}": text for mark, text in _key_values(pool, own).items()}
-        values |= {f"{side}_answer": str(cells[0]), f"{side}_start": str(cells[-2])}
+        *answers, start, _ = map(str, cells)
+        values |= {f"{side}_answer_{n}": text for n, text in enumerate(answers)}
+        values[f"{side}_start"] = start
     sql = queries.duration_sql(table.name, form.keys, form.answers).fill(values)
     days = shared.end - shared.start
     if making.engines.both(sql) != ((days,),):

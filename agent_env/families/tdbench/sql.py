@@ -224,8 +224,8 @@ def _begins_before_end(one: str, other: str) -> Any:
 
 
 def duration_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
-    """The days that two rows share, each identified by its group, its answer and its start."""
-    marks = (*key_marks(keys), "answer", "start")
+    """The days that two rows share, each identified by its group, its answers and its start."""
+    marks = (*key_marks(keys), *(f"answer_{n}" for n in range(len(answers))), "start")
     pairs = list(zip((*keys, *answers, "start"), marks, strict=True))
     tests = [
         column(name, side).eq(placeholder(f"{side}_{mark}"))

@@ -1,6 +1,8 @@
 """Questions from a user's or a published table, faults and all."""
 
+import csv
 from collections import Counter
+from datetime import date
 
 import pytest
 
@@ -139,3 +141,40 @@ def test_a_template_file_with_a_mistake_is_named(tmp_path, text, reason):
     file.write_text(text)
     with pytest.raises((DatasetError, ConfigError), match=f"own.toml: .*{reason}"):
         made(tmp_path, repair=("standard",), templates=str(file))
+
+
+OFFICES = """org,post,chair,seat,deputy,start,end
+A,x,Ann,Bonn,Kim,2000-01-01,2003-01-01
+A,x,Bob,Bonn,Lee,2003-01-01,2006-01-01
+A,x,Ann,Bonn,Kim,2007-01-01,2008-01-01
+A,x,Cay,Rome,"O'Hara, Sue",2008-01-01,
+B,y,Dan,Oslo,Mia,2001-01-01,2004-01-01
+B,y,Eve,Oslo,Ned,2004-01-01,2007-05-01
+B,y,Fay,Wien,Ora,2007-05-01,
+"""
+ANSWERS = ["chair", "chair,seat", "chair,seat,deputy"]
+
+
+@pytest.mark.parametrize("kind", ["relation", "current", "nth", "longest", "count", "duration"])
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("question", ["org", "org,post"])
+def test_every_kind_asks_for_one_and_for_several_columns(tmp_path, kind, answer, question):
+    own = {"question": question.split(","), "answer": answer.split(","), "kinds": (kind,)}
+    found = samples(made(tmp_path, OFFICES, now="2020-01-01", **own))
+    assert found
+    rows = list(csv.DictReader(OFFICES.splitlines()))
+    for sample in found:
+        assert sample.kind == kind
+        for gold in sample.golds:
+            assert gold.answer == ", ".join(rows[gold.row][name] for name in answer.split(","))
+        if kind == "duration":  # the days that both rows have, counted one by one
+            held = [
+                set(range(ordinal(rows[g.row]["start"]), ordinal(rows[g.row]["end"])))
+                for g in sample.golds
+            ]
+            assert sample.gold == (str(len(held[0] & held[1])),)
+            assert all(gold.answer in sample.question for gold in sample.golds)
+
+
+def ordinal(text):
+    return date.fromisoformat(text).toordinal()
