@@ -13,7 +13,7 @@ from agent_env.extensions.answers.schemas import DATE, INTEGER, NUMBER, Schema, 
 from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples, make_samples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
-from agent_env.families.temp_answers.scoring.answer_spec import TimeAnswer
+from agent_env.families.temp_answers.scoring.answer_spec import SECONDS, TimeAnswer, same
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import is_transitional, measure, within
 from agent_env.families.temp_answers.wording import (
@@ -184,10 +184,37 @@ def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
     }
     return {
         "outcome": "read" if answer.is_parsed else "unreadable",
-        "answer": None if answer.amount is None else (str(answer.amount),),
+        "answer": None if answer.amount is None else (written(question, answer),),
         "rule": answer.rule if answer.outcome == "parsed" else f"{answer.outcome}: {answer.rule}",
         "metrics": {name: value for name, value in metrics.items() if value is not None},
     }
+
+
+PARTS = SECONDS | {"day": SECONDS["days"], "time": 1}
+"""What the key of an answer's object counts, in seconds."""
+
+
+def written(question: TimeQuestion, answer: TimeAnswer) -> str:
+    """The answer's amount as the gold is written: a right one as the gold itself, a date by its
+    year, month and day, a clock time or named parts of a duration by their parts."""
+    amount, day = answer.amount, answer.date
+    if amount is None or same(amount, question.amount):
+        return question.gold[0]
+    if day is not None and day.year is not None:
+        year, era = (day.year, "") if day.year > 0 else (1 - day.year, " BC")
+        if question.kind == "year":
+            return f"{year}{era}"
+        parts = (part for part in (day.month, day.day) if part is not None)
+        return "-".join((f"{year:04}", *(f"{part:02}" for part in parts))) + era
+    keys = {"": "time"} if question.kind == "time" else question.keys
+    if not keys or not {*keys.values()} <= PARTS.keys() or question.unit not in SECONDS:
+        return str(amount)
+    rest, texts = abs(round(amount * SECONDS[question.unit])), dict[str, str]()
+    for key, unit in sorted(keys.items(), key=lambda item: -PARTS[item[1]]):
+        count, rest = divmod(rest, PARTS[unit])
+        clock = f"{count // 3600:02}:{count // 60 % 60:02}:{count % 60:02}"
+        texts[key] = f"{key} {clock if unit == 'time' else count}".strip()
+    return ("-" if amount < 0 else "") + ", ".join(texts[key] for key in keys)
 
 
 def read_answer(question: TimeQuestion, episode: Episode) -> TimeAnswer:

@@ -8,7 +8,7 @@ from agent_env.extensions.reference.turns import Turn
 from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step
-from agent_env.families.temp_answers.sample import time_question
+from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
@@ -122,3 +122,40 @@ def test_easy_questions_prompts_and_begun_objects():
         assert step[0].startswith(' "I') or not question.keys
         metrics = score(question, episode(question, step[0])).metrics
         assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)
+
+
+CLOCKED = {"X": "hours", "Y": "minutes", "Z": "seconds"}
+DAY = ("date", "days", 7404, "April 10, 1990", {})
+LATER = ("duration", "seconds", 113840, "day 1, time 07:37:20", {"day": "day", "time": "time"})
+MONTH = ("month", "months", 12 * 1990 + 3, "April 1990", {})
+
+
+@pytest.mark.parametrize(
+    ("asked", "text", "answer"),
+    [
+        (DAY, "Final Answer: 10 April 1990", "April 10, 1990"),
+        (DAY, "Final Answer: 1990-04-11", "1990-04-11"),
+        (DAY, "Final Answer: March 15, 44 BC", "0044-03-15 BC"),
+        (DAY, "Final Answer: March 5, 476 AD", "0476-03-05"),
+        (("year", "years", -43, "44 BC", {}), "Final Answer: 44 BC", "44 BC"),
+        (("year", "years", -43, "44 BC", {}), "Final Answer: 45 BC", "45 BC"),
+        (MONTH, "Final Answer: 1990-04", "April 1990"),
+        (MONTH, "Final Answer: May 1990", "1990-05"),
+        (("duration", "seconds", 24095, "X 6, Y 41, Z 35", CLOCKED),
+         '{"X": 6, "Y": 42, "Z": 35}', "X 6, Y 42, Z 35"),
+        (LATER, '{"day": 1, "time": "07:37:20"}', "day 1, time 07:37:20"),
+        (LATER, '{"day": 0, "time": "23:37:21"}', "day 0, time 23:37:21"),
+        (("time", "seconds", 27440, "07:37:20", {}), "Final Answer: 07:37:21", "07:37:21"),
+        (("number", "days", 29, "29", {}), "Final Answer: 30", "30"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_shown_as_the_gold_is_written_and_never_as_a_number_of_ours(
+    asked, text, answer
+):
+    kind, unit, amount, gold, keys = asked
+    question = TimeQuestion(
+        id="t", task="temp-answers", gold=(gold,), split="table", question_type="", question="?",
+        form="", kind=kind, unit=unit, amount=amount, label=gold, answer_format="", answer_unit="",
+        keys=keys,
+    )  # fmt: skip
+    assert score(question, episode(question, text)).answer == (answer,)
