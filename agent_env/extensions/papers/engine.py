@@ -58,7 +58,8 @@ FROM_RUN = (
 HELP = {
     "limit": "Questions of each set; of a file evenly spaced ones.",
     "prompt": "A prompt's name, or a file of your own, sent verbatim; default: the experiment's.",
-    "option": "An option of the task, in place of the experiment's: KEY=VALUE. Repeatable.",
+    "option": "An option of the task, in place of the experiment's: KEY=VALUE; NAME:KEY=VALUE of "
+    "the questions NAME alone. Repeatable.",
 }
 SAME_LEFT_OUT = "Gold: only what differs from the first is shown of the other readings"
 LIMITS = ("run_tokens", "run_cost_usd", "prices")
@@ -190,6 +191,8 @@ def _prepared(
         make_model(one.model, one.base_url, one.parameters, one.plugins)
     out = options.out or Path("runs") / f"reproduce-{options.paper}"
     sets = QuestionSets(paper, options.files, options.run, out)
+    needed = {name for experiment in chosen for name in experiment.setups}
+    sets.check_options(setup for setup in paper.setups if setup.name in needed)
     sets.read_files(note)
     check_plan(out, sets.plan(options.paper))
     work = _Work(paper, options, chosen, sets, models, out, progress, note)
@@ -291,7 +294,7 @@ class _Work:
 
     def _options(self, setup: Setup, model: str) -> RunOptions:
         given = dict(self.options.run)
-        given["options"] = with_own(setup.run.options, given.get("options", ()))
+        given["options"] = with_own(setup.run.options, self.sets.options_of(setup.questions))
         given.pop("limit", None)  # of the questions
         slug = "".join(c if c.isalnum() or c in "._-" else "-" for c in model)
         one = replace(

@@ -95,6 +95,36 @@ class QuestionSets:
             if name in self.files:
                 raise ConfigError(f"--dataset {name} is given twice")
             self.files[name] = Path(file)
+        for text in self.run.get("options", ()):
+            owner, colon, _ = text.partition("=")[0].rpartition(":")
+            if colon and owner not in known:
+                raise ConfigError(
+                    f"--option {text}: there are no questions '{owner}'; names: {', '.join(known)}"
+                )
+
+    def check_options(self, setups: Iterable[Setup]) -> None:
+        """ConfigError for an option of no named questions that the paper sets for several."""
+        fixed: dict[str, dict[str, None]] = {}
+        for setup in setups:
+            for text in setup.run.options:
+                fixed.setdefault(text.partition("=")[0], {})[setup.questions] = None
+        for text in self.run.get("options", ()):
+            names = tuple(fixed.get(text.partition("=")[0].strip(), ()))
+            if len(names) > 1:
+                raise ConfigError(
+                    f"--option {text}: the paper says it for each of {', '.join(names)}; name the "
+                    f"questions that are to differ, such as --option {names[-1]}:{text}"
+                )
+
+    def options_of(self, name: str) -> tuple[str, ...]:
+        """The user's KEY=VALUE texts for these questions; NAME:KEY=VALUE wins over KEY=VALUE."""
+        own: dict[bool, list[str]] = {True: [], False: []}
+        for text in self.run.get("options", ()):
+            key, equals, value = text.partition("=")
+            owner, colon, plain = key.rpartition(":")
+            if owner in ("", name):
+                own[bool(colon)].append(f"{plain}{equals}{value}")
+        return with_own(own[False], own[True])
 
     def read_files(self, note: Callable[[str], None]) -> None:
         """Reads every file. An invalid one costs the setups that ask its questions; the error is
@@ -223,7 +253,7 @@ class QuestionSets:
 
     def _kept(self, questions: Questions) -> SampleSet:
         """The generated questions that the folder holds."""
-        texts = with_own(questions.options, self.run.get("options", ()))
+        texts = with_own(questions.options, self.options_of(questions.name))
         file = self._file(questions.name)
         return samples_of(RunOptions(questions.task, dataset=file, options=texts))
 
@@ -231,7 +261,7 @@ class QuestionSets:
         """The whole file or as many questions of it as the limit says, evenly spaced; else
         generated ones."""
         path, limit = self.files.get(questions.name), self.run.get("limit")
-        texts = with_own(questions.options, self.run.get("options", ()))
+        texts = with_own(questions.options, self.options_of(questions.name))
         options = RunOptions(
             questions.task,
             dataset=path,

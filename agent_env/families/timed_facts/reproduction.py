@@ -97,14 +97,13 @@ def setup_name(questions: str, strategy: str) -> str:
 
 
 def _setup(questions: str, strategy: str) -> Setup:
-    own = ("setting=reasonqa",) if questions == "timeqa" else ()
     is_case = questions in CASES
     run = RunOptions(
         "tempreason" if is_case else TASKS[questions],
         conditions=("base",),
         prompt="paper",
         strategy=f"{strategy}{ONE_SHOT}",
-        options=own,
+        options=("setting=reasonqa",),
         where=() if is_case else (CELLS[questions],),
     )
     return Setup(setup_name(questions, strategy), questions, run, POPULATIONS[questions])
@@ -256,7 +255,7 @@ _QUESTIONS: Mapping[str, Questions] = {
     ),
     "timeqa": Questions(
         "timeqa", "timeqa", "TimeQA's questions, with fact_context, or with --option "
-        "setting=open-book", 400, ("answers=single,multi",),
+        "timeqa:setting=open-book", 400, ("answers=single,multi",),
     ),
     "table5": Questions(
         "table5", "tempreason", "the question of Table 5", 1, printed=table_5

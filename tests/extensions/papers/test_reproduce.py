@@ -210,7 +210,7 @@ def test_a_missing_file_costs_its_tables_and_not_the_command(tmp_path):
     later = agent_env(
         "study", "reproduce", "tempreason", "--dataset", "l2=l2.json",
         "--dataset", "timeqa=timeqa.json",
-        "--option", "setting=open-book", *asked, cwd=tmp_path,
+        "--option", "timeqa:setting=open-book", *asked, cwd=tmp_path,
     )  # fmt: skip
     assert "has options" in later.stderr, "another option is another plan; another file is not"
     nothing = typed("study reproduce tempreason --dataset l2=gone.json --out new", cwd=tmp_path)
