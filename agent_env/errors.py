@@ -130,6 +130,7 @@ class ModelError(EpisodeError):
         context_tokens: int | None = None,
         request_tokens: int | None = None,
         partial: str | None = None,
+        failed_call: str | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -150,6 +151,9 @@ class ModelError(EpisodeError):
         """How many were sent, where an overflow says so."""
         self.partial = partial
         """The end of what a stream had said before it broke off."""
+        self.failed_call = failed_call
+        """What the model wrote, or what the server says of it, where it refuses the model's own
+        tool call."""
 
 
 class SandboxError(EpisodeError):

@@ -39,6 +39,8 @@ class Arrival:
     """The form of a call in the answer's text that nobody read."""
     invented: int = 0
     """Results of tools that the model wrote itself."""
+    renamed: int = 0
+    """Calls with something of a parser around the tool's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class ToolsCheck:
     """Why the condition cannot mean anything, by the preflight."""
     invented: int = 0
     """Episodes in which the model wrote results of tools itself."""
+    renamed: int = 0
+    """Calls with something of a parser around the tool's name, which were run."""
     in_text: bool = False
     """Whether tools are offered by the text protocol."""
 
@@ -90,6 +94,7 @@ def arrival(episode: Episode) -> Arrival:
         required_call=episode.required_call,
         call_in_text=answer_with_call(episode),
         invented=episode.invented_results,
+        renamed=episode.renamed_calls,
     )
 
 
@@ -135,6 +140,7 @@ def _check(arm: Arm, bare: Arm | None) -> ToolsCheck:
         forms=tuple(form for form, _ in forms.most_common()),
         problem=arm.problem,
         invented=sum(each.invented > 0 for each in offered),
+        renamed=sum(each.renamed for each in offered),
         in_text=arm.in_text,
     )
 
@@ -193,6 +199,11 @@ def _notes(rows: Sequence[tuple[str, ToolsCheck]]) -> Iterator[str]:
             yield (
                 f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "
                 f"({', '.join(row.forms)}), which nobody ran: {remedy(row.in_text, row.forms)}."
+            )
+        if row.renamed:
+            yield (
+                f"{label}: {row.renamed} calls had something of the server's parser around the "
+                "tool's name; they were run."
             )
         if row.invented:
             yield (

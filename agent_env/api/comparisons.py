@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from agent_env.api.runs import Preflight
+from agent_env.api.runs import Preflight, as_bool, preflight_wish
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_REPORT, missing_of
 from agent_env.registry import NO_OBJECTS, Objects
@@ -200,13 +200,16 @@ class Study:
         from agent_env.runs.options import ResumeOptions
         from agent_env.runs.progress import progress_shown
 
+        preflight = preflight_wish(preflight)
         folder = StudyFolder(self.path)  # the file as it is now
         options = ResumeOptions(
             accept_changes=accept_changes, anyway=preflight == "anyway", trust_run=trust_run
         )
         how, limits = ManyOptions(options, preflight), folder.plan.budget.as_limits()
         go = folder.start if folder.record is None else folder.resume
-        with progress_shown(progress, f"agent-env resume {self.path}", limits) as shown:
+        with progress_shown(
+            as_bool("progress", progress), f"agent-env resume {self.path}", limits
+        ) as shown:
             return await go(shown.listener_for, say, how)
 
     def run_sync(

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
+from pydantic import TypeAdapter, ValidationError
+
+from agent_env.errors import ConfigError
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.objects import (
     Condition,
@@ -17,7 +20,7 @@ from agent_env.runs.objects import (
     several,
 )
 from agent_env.runs.objects import task as make_task
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options import PreflightWish, RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
@@ -27,7 +30,25 @@ if TYPE_CHECKING:
     from agent_env.tasks.family import Family
     from agent_env.tasks.task import Task
 
-Preflight = Literal["on", "off", "anyway"]
+Preflight = Literal["on", "off", "anyway"] | bool
+
+
+def as_bool(name: str, value: object) -> bool:
+    """The value, or the word for it that the command line knows; ConfigError for another."""
+    try:
+        return TypeAdapter(bool).validate_python(value)
+    except ValidationError:
+        raise ConfigError(f"{name}={value!r}: write True or False") from None
+
+
+def preflight_wish(value: Preflight) -> PreflightWish:
+    """`anyway`, or what a boolean or a word for one says; ConfigError for anything else."""
+    if value == "anyway":
+        return "anyway"
+    try:
+        return "on" if as_bool("preflight", value) else "off"
+    except ConfigError:
+        raise ConfigError(f"preflight={value!r}: write True, False or 'anyway'") from None
 
 
 @with_keywords(RunOptions, without=("task",))
@@ -69,8 +90,8 @@ async def run(
         "conditions": local.conditions(several(conditions), several(tools)),
     }
     chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
-    chosen = replace(chosen, preflight=preflight, objects=local.objects)
-    with progress_shown(progress) as shown:
+    chosen = replace(chosen, preflight=preflight_wish(preflight), objects=local.objects)
+    with progress_shown(as_bool("progress", progress)) as shown:
         new_run = await start_run(chosen, shown.listener)
     for line in read_scores(new_run, None, say).remarks():
         say(line)

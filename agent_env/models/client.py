@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Sequence
 
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.chat import Json
+from agent_env.models.chat import Json, ids_in, unique_id
 from agent_env.models.dialect import Dialect, EchoMode, Rules
 from agent_env.models.endpoint import Endpoint
 from agent_env.models.settings import Parameters
@@ -15,9 +16,15 @@ from agent_env.models.streams import LoopWatch
 from agent_env.models.usage import service_tier_of
 from agent_env.permits import Permit
 from agent_env.protocols import ReplyOptions
-from agent_env.records.schema import Message, Repetition, Reply, ToolSpec
+from agent_env.records.schema import Message, Repetition, Reply, ToolCall, ToolSpec, Usage
 
 LETTERS_PER_TOKEN = 4
+RESIDUE = re.compile(
+    r"\A[\s\"'`<]*(?:<\|[^|<>]{0,40}\|>|(?:functions?|tools?|default_api|to|recipient)[.:/=]\s?)*"
+    r"|(?:<\|.*|:\d+|\(.{0,9}|[\s\"'`>,;]+)+\Z",
+    re.S,
+)
+"""What parsers of calls leave around a tool's name: functions.NAME, NAME:0, NAME<|channel|>."""
 Post = Callable[[Endpoint, str, Json], Awaitable[Json]]
 """Sends a request to a path of the server, or gets the reply to it otherwise."""
 
@@ -79,9 +86,11 @@ class ApiModel:
             else:
                 body = await self._post(self._endpoint, self._path, request)
         except ModelError as exc:
+            if exc.failed_call is not None and tools:
+                return _failed_call(exc, exc.failed_call, messages, tools)
             failure = self._dialect.classify(exc, messages, request, rules)
         else:
-            reply = self._reply(body, request, messages)
+            reply = _with_tools_names(self._reply(body, request, messages), tools)
             if options.schema is not None and reply.finish_reason == "stop":
                 self._check_held(reply)
             # The reply as it is, or marked as one that was cut in a loop, or that ran to its
@@ -140,6 +149,8 @@ class ApiModel:
         if isinstance(reply, Fault):
             raise self._failure(reply, request)
         self._dialect.report_excess(reply.message)
+        if (usage := _possible(reply)) != reply.usage:
+            reply = reply.model_copy(update={"usage": usage})
         if (tier := service_tier_of(body, request)) is None:
             return reply
         return reply.model_copy(update={"usage": reply.usage.model_copy(update={"tier": tier})})
@@ -161,3 +172,53 @@ class ApiModel:
         if fault.what:
             return failures.unusable(fault.what, answer=fault.answer)
         return failures.cut(events, fault.answer)
+
+
+def _with_tools_names(reply: Reply, tools: Sequence[ToolSpec]) -> Reply:
+    """The reply with calls of the tools that are meant, where a parser left something around their
+    names."""
+    names, calls = {tool.name for tool in tools}, reply.message.tool_calls
+    if all(call.name in names for call in calls):
+        return reply
+    renamed = []
+    for call in calls:
+        bare = RESIDUE.sub("", call.name)
+        is_meant = call.name not in names and bare in names
+        update = {"name": bare, "written_name": call.name} if is_meant else {}
+        renamed.append(call.model_copy(update=update))
+    message = reply.message.model_copy(update={"tool_calls": tuple(renamed)})
+    return reply.model_copy(update={"message": message})
+
+
+def _possible(reply: Reply) -> Usage:
+    """The usage without counts of 0 that cannot be: of a prompt, and of a reply with a text."""
+    usage, message = reply.usage, reply.message
+    zeros = [] if usage.input_tokens != 0 else ["input_tokens"]
+    if usage.output_tokens == 0 and (message.content or message.tool_calls or message.reasoning):
+        zeros.append("output_tokens")
+    if not zeros:
+        return usage
+    is_known = usage.input_tokens or usage.output_tokens
+    unknown = dict.fromkeys(zeros) | ({} if is_known else {"source": None})
+    return usage.model_copy(update=unknown)
+
+
+def _failed_call(
+    error: ModelError, written: str, messages: Sequence[Message], tools: Sequence[ToolSpec]
+) -> Reply:
+    """The turn of a model whose server could not read the call that it wrote: a call with a
+    problem."""
+    from agent_env.models.text_protocol import example_arguments, named_in
+
+    tool = named_in(written, tools)
+    problem = (
+        f"this is no call that can be run: {written[:500]!r}. Call {tool.name} as a tool, with "
+        f"arguments like {example_arguments(tool)}"
+    )
+    id_ = unique_id("", ids_in(messages), len(messages))
+    call = ToolCall(id=id_, name=tool.name, arguments=written, problem=problem)
+    return Reply(
+        message=Message(role="assistant", content="", tool_calls=(call,)),
+        finish_reason="tool_calls",
+        usage=error.usage or Usage(),
+    )

@@ -3,8 +3,9 @@
 Guarantees: the API key stands in no error's text; an error has no cause attached, because the SDK's
 own errors may quote the key.
 Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out. An
-overflow of the context is recognised in the forms of OpenAI, vLLM, llama.cpp, Ollama, litellm,
-SGLang, TGI, Anthropic, Gemini, xAI, Mistral and Moonshot.
+overflow of the context is any refusal that speaks of a size (length, maximum, limit, too long) and
+of tokens, context, prompt, input or sequence, whoever words it; not one of rates, credits, images,
+or of the reply's own limit.
 """
 
 from __future__ import annotations
@@ -33,30 +34,48 @@ from agent_env.records.waits import retry_after_s
 STATUSES = (None, 400, 413, 422, 500)
 """None: an error inside a 200. 500: some proxies, and llama.cpp for a while."""
 
-FORMS = re.compile(
-    r"context_length_exceeded|exceed_context_size|ContextWindowExceeded"
-    r"|maximum context|context (length|window|limit)|exceeds .{0,20}context size"
-    r"|maximum (model|prompt|input) length|(prompt|input) is too long|prompt too long"
-    r"|prompt exceeds max length"
-    r"|`inputs` tokens \+ `max_new_tokens` must be|`inputs` must have less than"
-    r"|input token count.{0,40} exceeds|exceeded model token limit"
-    r"|longer than the model's context",
-    re.IGNORECASE,
+SIZE = re.compile(
+    r"length|maximum|\bmax\b|limits?\b|window|too (?:long|large|many|big)|exceed|longer"
+    r"|less than|<=",
+    re.I,
 )
-NUMBER = r"\(?(\d{2,9})"
+SUBJECT = re.compile(
+    r"token|context|prompts?\b|\binputs?\b|sequence|length of the (?:messages|conversation)",
+    re.I,
+)
+_OUTPUT = r"(?:^|[.;:] )\W?max_?\w*tokens\W? (?:is too|must|should|cannot)"
+ANOTHER = re.compile(
+    r"per[- ](?:minute|hour|day|second|month)|\b[RT]P[MDH]\b|rate.?limit|quota|credits?\b|afford"
+    r"|thinking|reasoning|budget|\bimages?\b|\baudio\b|\bstop\b"
+    rf"|invalid '(?!input|messages|prompt|contents)|{_OUTPUT}(?!.*(?:context length|input tokens"
+    r"|your (?:prompt|messages|request)))",
+    re.I,
+)
+NUMBER = r"\(?(\d{1,3}(?:,\d{3})+|\d{2,9})(?!\w|[.,]\d)"
 CONTEXT = re.compile(
     r"(?:maximum context length(?: is| of)?|maximum (?:model|prompt|input) length(?: is| of)?"
     r"|context (?:length|window|limit)(?: of| is|:)?(?: only)?|available context size"
-    r"|must be <=|must have less than|tokens? >|number of tokens allowed|token limit:) "
-    rf"{NUMBER}",
-    re.IGNORECASE,
+    rf"|must be <=|must have less than|token limit:) {NUMBER}(?! \+)|\[\d+, ?(\d{{2,9}})\]"
+    r"|\d+ \+ \d+ > (\d{2,9})",
+    re.I,
 )
 REQUEST = re.compile(
     r"(?:requested (?:about |a total of )?|resulted in |request has |input has |prompt contains "
-    r"|request contains |\blength |\brequest |\binput |given: |too long: |token count )"
-    rf"{NUMBER}",
-    re.IGNORECASE,
+    rf"|request contains |given: |too long: |token count ){NUMBER}|(\d{{2,9}}) \+ \d+ > \d+",
+    re.I,
 )
+LIMIT_BEFORE = re.compile(r"(?:limit|maximum|\bmax\b|window|up to|at most)[^.;]{0,40}$", re.I)
+FAILED_CALL = re.compile(
+    r"tool_use_failed|malformed_function_call|unexpected_tool_call|too_many_tool_calls"
+    r"|(?:fail\w*|unable|could not|cannot|error) (?:to |in |while )?"
+    r"(?:call a (?:function|tool)|(?:pars|read|decod)\w+ (?:the |a )?(?:model'?s? )?"
+    r"(?:output|generation|(?:tool|function)[ _-]?calls?))"
+    r"|(?:tool|function)[ _-]?calls? (?:pars\w+|validation) (?:error|failed)"
+    r"|model (?:generated|produced|wrote|output) an? (?:invalid|malformed)"
+    r"|attempted to call (?:a )?tool|failed to parse (?:input|generated)",
+    re.I,
+)
+"""How a server says that it cannot read the call which the model wrote."""
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 GOOGLE_WAIT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 """A duration as Google's errors write it."""
@@ -77,12 +96,48 @@ def overflow(status: int | None, message: str, error: JsonValue) -> Overflow | N
     fields = error.get("error", error) if isinstance(error, dict) else {}
     fields = fields if isinstance(fields, dict) else {}
     labels = f"{fields.get('code')} {fields.get('type')} {message}"
-    if status != 413 and (status not in STATUSES or not FORMS.search(labels)):
-        return None
-    return Overflow(
-        _number(fields.get("n_ctx")) or _first(CONTEXT, message),
-        _number(fields.get("n_prompt_tokens")) or _first(REQUEST, message),
+    is_overflow = bool(
+        SIZE.search(labels)
+        and SUBJECT.search(labels)
+        and not ANOTHER.search(message)
+        # a 500 without these words is of all slots together, and may pass
+        and (status != 500 or re.search(r"(?=.*context).*(?:request|prompt|input)", message, re.I))
     )
+    if status != 413 and (status not in STATUSES or not is_overflow):
+        return None
+    context, request = _first(CONTEXT, message), _first(REQUEST, message)
+    numbers = [m for m in re.finditer(rf"(?<![\w.-]){NUMBER}", message) if _is_size(message, m)]
+    values = sorted({_value(m[1]) for m in numbers})
+    is_limit = len(values) == 2 or (
+        len(values) == 1 and LIMIT_BEFORE.search(message[: numbers[0].start()])
+    )
+    context = values[0] if context is None and is_limit else context
+    above = [value for value in values if context is not None and value > context]
+    if request is None and len(above) == 1:
+        request = above[0]
+    return Overflow(
+        _number(fields.get("n_ctx")) or context, _number(fields.get("n_prompt_tokens")) or request
+    )
+
+
+def _is_size(message: str, number: re.Match[str]) -> bool:
+    """Whether it is no code at the start, and not by how much a limit is exceeded."""
+    is_code = not message[: number.start()].strip("<(") and message[number.end() :][:1] in (
+        ":",
+        ">",
+    )
+    return not is_code and not message[: number.start()].endswith("by ")
+
+
+def failed_call(status: int | None, message: str, error: JsonValue) -> str | None:
+    """What the model wrote as a call that its server refuses, as far as the error tells; None for
+    another error."""
+    fields = error.get("error", error) if isinstance(error, dict) else {}
+    fields = fields if isinstance(fields, dict) else {}
+    if "failed_generation" in fields:
+        return text(fields, "failed_generation") or message
+    said = f"{fields.get('code')} {fields.get('type')} {message}"
+    return message if status in STATUSES and FAILED_CALL.search(said) else None
 
 
 def is_output_limit(facts: Overflow, request: Mapping[str, JsonValue]) -> bool:
@@ -94,7 +149,11 @@ def is_output_limit(facts: Overflow, request: Mapping[str, JsonValue]) -> bool:
 
 def _first(pattern: re.Pattern[str], message: str) -> int | None:
     match = pattern.search(message)
-    return int(match[1]) if match else None
+    return _value(next(filter(None, match.groups()))) if match else None
+
+
+def _value(digits: str) -> int:
+    return int(digits.replace(",", ""))
 
 
 def _number(value: JsonValue) -> int | None:
@@ -352,7 +411,9 @@ class Failures:
         wait = wait_in(error) if wait is None else wait
         pause = "" if wait is None else f" (Retry-After: {wait:g} s)"
         opening = f"answered HTTP {status or 200}{pause}: {message}"
-        return self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)
+        failure = self._error(f"{opening}; {group.advice}", group, code or 200, answer, wait)
+        failure.failed_call = failed_call(code, message, error)
+        return failure
 
     def of_exception(self, exc: Exception, body: Json) -> ModelError:
         import openai

@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from agent_env.errors import AgentEnvError, ConfigError, ModelError, place_of
@@ -25,14 +26,16 @@ from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.schema import Message, ProviderFields, Reply, ToolCall, ToolSpec, Usage
 
 TIMEOUT_S = 600.0
-MAX_PARAMETERS = 3
+PARAMETERS = ("messages", "tools", "options")
+Takes = Sequence[tuple[str, int]]
+"""The parameters of a model's function that are given, each with its index in PARAMETERS."""
 
 
 class PluginModel:
     """Asks a function. What it raises ends its episode, named with the line that raised it."""
 
-    def __init__(self, function: Callable[..., Any], name: str, takes: int, owner: Any) -> None:
-        """`takes`: how many of messages, tools and options; `owner` may have a `close`."""
+    def __init__(self, function: Callable[..., Any], name: str, takes: Takes, owner: Any) -> None:
+        """`owner` may have a `close`."""
         self._function = function
         self._takes = takes
         self._owner = owner
@@ -44,10 +47,13 @@ class PluginModel:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        arguments = (tuple(messages), tuple(tools), options)[: self._takes]
+        given = (tuple(messages), tuple(tools), options)
+        by_place = [given[at] for name, at in self._takes if not name]
+        by_name = {name: given[at] for name, at in self._takes if name}
+        function = partial(self._function, **by_name) if by_name else self._function
         who = f"the model {self.name}"
         try:
-            reply = await call(who, TIMEOUT_S, self._function, *arguments)
+            reply = await call(who, TIMEOUT_S, function, *by_place)
         except AgentEnvError:
             raise
         except Overdue as exc:
@@ -84,7 +90,7 @@ def model_of(thing: Any, name: str) -> Callable[[], Model] | None:
     if not callable(thing):
         return None
     takes = _parameters(thing)
-    if takes == 0:
+    if not takes:
         return lambda: _asking(thing(), name)
     return lambda: PluginModel(thing, name, takes, thing)
 
@@ -92,19 +98,27 @@ def model_of(thing: Any, name: str) -> Callable[[], Model] | None:
 def _asking(model: Any, name: str) -> PluginModel:
     if not hasattr(model, "generate"):
         raise ConfigError(f"model '{name}' makes a {type(model).__name__} without `generate`")
-    return PluginModel(model.generate, name, MAX_PARAMETERS, model)
+    return PluginModel(model.generate, name, _parameters(model.generate), model)
 
 
-def _parameters(function: Callable[..., Any]) -> int:
-    """How many of messages, tools and options it takes."""
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
-    if any(each.kind is inspect.Parameter.VAR_POSITIONAL for each in parameters):
-        return MAX_PARAMETERS
-    number = sum(each.kind in by_place for each in parameters)
-    if number > MAX_PARAMETERS:
-        raise ConfigError("a model takes messages, tools and options, and nothing more")
-    return number
+def _parameters(function: Callable[..., Any]) -> Takes:
+    """Which of messages, tools and options it takes: by their names, and by place what has another
+    name and no default; a parameter of the function's own has a default."""
+    takes: list[tuple[str, int]] = []
+    for place, each in enumerate(inspect.signature(function).parameters.values()):
+        if each.kind is inspect.Parameter.VAR_POSITIONAL:
+            return [*takes, *(("", at) for at in range(place, len(PARAMETERS)))]
+        is_by_place = each.kind is inspect.Parameter.POSITIONAL_ONLY
+        if each.name in PARAMETERS and not is_by_place:
+            takes.append((each.name, PARAMETERS.index(each.name)))
+        elif each.default is inspect.Parameter.empty and each.kind is not each.VAR_KEYWORD:
+            if place >= len(PARAMETERS) or each.kind is inspect.Parameter.KEYWORD_ONLY:
+                raise ConfigError(
+                    f"a model takes messages, tools and options, and nothing more; give "
+                    f"'{each.name}' a default"
+                )
+            takes.append(("" if is_by_place else each.name, place))
+    return takes
 
 
 NOT_KNOWN = (

@@ -346,7 +346,9 @@ def _invalid(block: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
 
 def named_in(text: str, tools: Sequence[ToolSpec]) -> ToolSpec:
     """The tool that the text names; the first one where it names none."""
-    return next((each for each in tools if f'"{each.name}"' in text), tools[0])
+    quoted = (each for each in tools if f'"{each.name}"' in text)
+    named = (each for each in tools if re.search(rf"\b{re.escape(each.name)}\b", text))
+    return next(quoted, None) or next(named, tools[0])
 
 
 def call_form(tool: ToolSpec, is_held: bool = False, values: Json = NO_VALUES) -> str:

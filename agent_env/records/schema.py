@@ -201,6 +201,8 @@ class ToolCall(Stored):
     """JSON as the model wrote it, valid or not."""
     problem: Plain[str | None] = None
     """Why the call cannot be run, as the model is told; None for a valid call."""
+    written_name: Plain[str | None] = Field(default=None, exclude_if=lambda name: name is None)
+    """The name as the server sent it, where a parser left something around a tool's name."""
 
     @property
     def plain_arguments(self) -> str:
@@ -520,6 +522,8 @@ class Episode(Stored):
     """Replies that came from the reply cache."""
     cut_outputs: Plain[int] = 0
     """Tool outputs that were cut to fit into the context."""
+    renamed_calls: Plain[int] = Field(default=0, exclude_if=lambda number: not number)
+    """Calls with something of a parser around the tool's name, which were run."""
     invented_results: Plain[int] = 0
     """Results of tools that the model wrote itself, cut off its replies."""
     repairs: Plain[int] = Field(default=0, exclude_if=lambda number: not number)

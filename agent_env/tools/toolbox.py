@@ -38,7 +38,8 @@ class ToolSet:
         try:
             if call.problem is not None:
                 raise ToolError(call.problem)
-            result = await self._find(call.name, offered).run(parse_json(call.arguments))
+            tool = self._find(call.name, offered)
+            result = await tool.run(without_nulls(parse_json(call.arguments), tool.spec))
         except ToolError as exc:
             return ToolResult.failure(exc)
         output = writable(result.output)
@@ -80,6 +81,13 @@ def parse_json(arguments: str) -> dict[str, object]:
     if not isinstance(value, dict):
         raise ToolError(f"the arguments must be a JSON object, not {type(value).__name__}")
     return value
+
+
+def without_nulls(arguments: dict[str, object], spec: ToolSpec) -> dict[str, object]:
+    """Without optional arguments that are null: models write so what they leave out."""
+    required = spec.parameters.get("required")
+    needed = required if isinstance(required, list) else []
+    return {n: each for n, each in arguments.items() if each is not None or n in needed}
 
 
 def parse_arguments(kind: type[A], arguments: dict[str, object]) -> A:

@@ -281,3 +281,21 @@ def test_a_task_with_its_samples_is_asked_whole(tmp_path):
     assert task.samples() == made
     with pytest.raises(ae.ConfigError, match="a task is a name, a Family or a Task, not int"):
         ae.run_sync(3, out=tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("value", "wish"),
+    [(True, "on"), ("on", "on"), ("yes", "on"), (False, "off"), ("off", "off"), ("no", "off"),
+     ("anyway", "anyway")],
+)  # fmt: skip
+def test_the_preflight_takes_booleans_and_words(value, wish):
+    from agent_env.api.runs import preflight_wish
+
+    assert preflight_wish(value) == wish
+
+
+def test_a_word_that_says_neither_is_refused(tmp_path):
+    with pytest.raises(ae.ConfigError, match="preflight='maybe': write True, False or 'anyway'"):
+        ae.run_sync("time-puzzles", preflight="maybe", out=tmp_path / "run")
+    with pytest.raises(ae.ConfigError, match="progress='maybe': write True or False"):
+        ae.run_sync("time-puzzles", progress="maybe", out=tmp_path / "run")

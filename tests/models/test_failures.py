@@ -133,7 +133,7 @@ SAID = [
      "it", 4096, 5012),
     (500, "the request exceeds the available context size. try increasing the context size or "
      "enable context shift", None, None),
-    (400, "Requested tokens (2285) exceed context window of 2048", 2048, None),
+    (400, "Requested tokens (2285) exceed context window of 2048", 2048, 2285),
     # Ollama
     (400, "the input length exceeds the context length", None, None),
     (400, "prompt too long; exceeded max context length by 12 tokens", None, None),

@@ -47,3 +47,21 @@ def test_halves_of_letters_are_replaced_and_arguments_that_are_no_object_told():
     assert answer('"{}"').error == (
         "the arguments are a string that holds JSON; send the object itself"
     )
+
+
+def test_null_for_an_optional_argument_is_its_absence():
+    class Strict(Foreign):
+        spec = ToolSpec(
+            name="foreign", description="",
+            parameters={"properties": {"a": {}, "b": {"type": "string"}}, "required": ["a"]},
+        )  # fmt: skip
+
+        async def run(self, arguments):
+            return ToolResult(output=str(arguments))
+
+    def run(arguments):
+        call = ToolCall(id="1", name="foreign", arguments=arguments)
+        return asyncio.run(ToolSet([Strict()]).run(call, frozenset({"foreign"}))).output
+
+    assert run('{"a": 1, "b": null}') == "{'a': 1}"
+    assert run('{"a": null, "b": "x"}') == "{'a': None, 'b': 'x'}"

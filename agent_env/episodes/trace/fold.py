@@ -102,6 +102,9 @@ def fold(all_events: Sequence[Event]) -> Episode:
         uncounted_calls=totals.uncounted_calls,
         cache_hits=totals.cache_hits,
         cut_outputs=len({n for call in calls for n in call.kept or ()}),
+        renamed_calls=sum(
+            call.written_name is not None for each in replies for call in each.message.tool_calls
+        ),
         invented_results=sum(reply.invented.count for reply in replies if reply.invented),
         repairs=sum(e.call.problem is not None for e in tools),
         own_calls=_own_calls(start, replies, tools),

@@ -59,10 +59,8 @@ FINISH_REASONS: dict[str, FinishReason] = {
         "refused",
     ),
 }
-BROKEN = frozenset(
-    "MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL TOO_MANY_TOOL_CALLS MALFORMED_RESPONSE".split()
-)
-"""Reasons that leave no reply; such a call may succeed when it is made again."""
+FAILED_CALLS = ("MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS")
+"""Reasons that tell of a call which the model wrote badly."""
 
 
 def _request(parts: RequestParts) -> Json:
@@ -198,7 +196,10 @@ def _reply(body: Json, exchange: Exchange) -> Reply | Fault:
             return Fault(what="sent no candidate", answer=body)
         candidate = {"finishReason": BLOCKED, "finishMessage": blocked["blockReason"]}
     reason, why = text(candidate, "finishReason"), text(candidate, "finishMessage")
-    if reason in BROKEN:
+    if reason in FAILED_CALLS:
+        failed: Json = {"code": reason, "failed_generation": why or reason}
+        return Fault(failed, answer=body)
+    if reason == "MALFORMED_RESPONSE":  # may succeed when it is made again
         return Fault(what=f"gave up a reply of the model ({reason}) {why[:200]}", answer=body)
     items, calls = _with_ids(records(record(candidate, "content"), "parts"), exchange.messages)
     ours = FINISH_REASONS.get(reason)
