@@ -427,7 +427,8 @@ def select_samples(
     if missing := table_digests - set(tables):
         raise ConfigError(f"the samples name a table that is not there: {min(missing)[:12]}…")
     used = tuple(tables[digest] for digest in tables if digest in table_digests)
-    return SampleSet(tuple(selected), used, notes=sample_set.notes)
+    notes = (*sample_set.notes, *family.other_ways(family_options, selected))
+    return SampleSet(tuple(selected), used, notes=notes)
 
 
 def _read_dataset(file: Path, family: Family, family_options: Record, task: Task) -> SampleSet:

@@ -8,7 +8,8 @@ writes them as KEY=VALUE.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -115,6 +116,9 @@ class Family:
     `options`; `paper` is the defaults. None for none."""
     reproduction: str | None = None
     """MODULE:NAME of the `extensions.papers.paper.Reproduction` of its paper; None for none."""
+    made_for: Callable[[Sample], Mapping[str, str | None]] = lambda sample: {}
+    """The options of how a question is asked that its sample remembers, and their values; None
+    where it does not say."""
 
     def read_options(self, texts: Sequence[str], difficulty: str | None = None) -> Record:
         """Its options from KEY=VALUE texts, over those of the level of difficulty; several values
@@ -136,6 +140,17 @@ class Family:
                 key for key in level["options"] if getattr(preset, key) != getattr(chosen, key)
             ),
         )
+
+    def other_ways(self, chosen: Record, samples: Sequence[Sample]) -> Iterator[str]:
+        """A line for each option by which samples are asked otherwise than they were made for."""
+        made = Counter(pair for sample in samples for pair in self.made_for(sample).items())
+        for (name, value), count in made.items():
+            asked = getattr(chosen, name)
+            if None not in (asked, value) and asked != value:
+                yield (
+                    f"{count} of {len(samples)} questions were made for {name}={value} and are "
+                    f"asked with {name}={asked}; --option {name}={value} asks as they were made"
+                )
 
     def make_tier(self, count: int, seed: int, chosen: Record, tier: Tier | None) -> SampleSet:
         """New samples that state their level of difficulty; those of the defaults state none, and

@@ -121,6 +121,11 @@ def _make_samples(count: int, seed: int, options: TdbenchOptions) -> SampleSet:
     return make(count, seed, options)
 
 
+def _made_for(sample: Sample) -> Mapping[str, str | None]:
+    own = tdbench_sample(sample)
+    return {"book": own.book if own.generator is not None else None}
+
+
 FAMILY = Family(
     NAME,
     make_task,
@@ -129,4 +134,5 @@ FAMILY = Family(
     reference="agent_env.families.tdbench.reference:next_step",
     levels=Path(__file__).with_name("difficulty.toml"),
     reproduction="agent_env.families.tdbench.reproduction:PAPER",
+    made_for=_made_for,
 )

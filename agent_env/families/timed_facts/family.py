@@ -81,21 +81,23 @@ def _tempreason(
     def shift(sample: Sample, rng: Random, text_at: Callable[[str], str | None]) -> ShiftedWorld:
         from agent_env.families.timed_facts.shift import shifted_world
 
-        if options.setting != "open-web":
-            raise CannotShift(f"the setting {options.setting} gives their facts in the prompt")
+        if (setting := options.setting_of(sample)) != "open-web":
+            raise CannotShift(f"the setting {setting} gives their facts in the prompt")
         if options.intervals is None:
             raise CannotShift("the table of their web is not given (--option intervals=FILE)")
         return shifted_world(timed(sample), world(options.intervals), options.ties, rng, text_at)
 
-    task = make_task("tempreason", prompt, options.setting, conditions, options.ties, shift)
-    return replace(task, on_day=partial(on_day, options.setting), changes=changes)
+    task = make_task("tempreason", prompt, options, conditions, options.ties, shift)
+    return replace(task, on_day=partial(on_day, options), changes=changes)
 
 
 class TimeQAOptions(TimedOptions):
     """What `--option KEY=VALUE` may say."""
 
-    setting: Literal["open-book", "reasonqa", "closed-book"] = "open-book"
-    """open-book (running text), reasonqa (facts as lines, as in the paper) or closed-book."""
+    usual = "open-book"
+    setting: Literal["open-book", "reasonqa", "closed-book"] | None = None
+    """open-book (running text), reasonqa (facts as lines, as in the paper) or closed-book. None for
+    what the questions were made for, which is open-book unless said."""
     levels: tuple[Literal["easy", "hard"], ...] = ("easy", "hard")
     """Of difficulty; each in equal numbers."""
     answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi", "none")
@@ -120,10 +122,13 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
 
 
 def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:
-    task = make_task("timeqa", prompt, options.setting)
-    return replace(
-        task, authors_scorer=SQUAD, on_day=partial(on_day, options.setting), changes=changes
-    )
+    task = make_task("timeqa", prompt, options)
+    return replace(task, authors_scorer=SQUAD, on_day=partial(on_day, options), changes=changes)
+
+
+def _made_for(sample: Sample) -> dict[str, str | None]:
+    own = timed(sample)
+    return {"setting": own.setting} | ({} if own.ties is None else {"ties": own.ties})
 
 
 REFERENCE = "agent_env.families.timed_facts.reference:next_step"
@@ -136,6 +141,7 @@ TEMPREASON = Family(
     reference=REFERENCE,
     levels=Path(__file__).with_name("tempreason.toml"),
     reproduction="agent_env.families.timed_facts.reproduction:PAPER",
+    made_for=_made_for,
 )
 TIMEQA = Family(
     "timeqa",
@@ -145,4 +151,5 @@ TIMEQA = Family(
     partial(read_foreign, "timeqa"),
     reference=REFERENCE,
     levels=Path(__file__).with_name("timeqa.toml"),
+    made_for=_made_for,
 )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
@@ -106,8 +106,10 @@ DRAWS = 5
 class TimedOptions(Record):
     """What `--option KEY=VALUE` may say in both families."""
 
-    setting: Setting = "reasonqa"
-    """closed-book, reasonqa (facts as lines), open-book (running text) or open-web."""
+    usual: ClassVar[Setting] = "reasonqa"
+    setting: Setting | None = None
+    """closed-book, reasonqa (facts as lines), open-book (running text) or open-web. None for what
+    the questions were made for, which is reasonqa unless said."""
     answers: tuple[Literal["single", "multi", "none"], ...] = ("single", "multi")
     """How many answers questions have; `none` asks for a time at which nothing held."""
     per_cell: int | None = Field(default=None, ge=1)
@@ -123,6 +125,9 @@ class TimedOptions(Record):
     """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
     a fictional web, which open-web needs; None invents stories, except for closed-book, which
     then asks for US presidents: of invented people nobody can know anything."""
+
+    def setting_of(self, sample: Sample) -> Setting:
+        return self.setting or timed(sample).setting or self.usual
 
     @property
     def is_closed(self) -> bool:
@@ -254,6 +259,8 @@ def _sample(
         relation=draft.query.relation,
         reference=draft.reference,
         boundary=draft.boundary,
+        setting=spec.options.setting or spec.options.usual,
+        ties=getattr(spec.options, "ties", None) if level == "L3" else None,
         facts=tuple(facts),
         negatives=wrong_values(story.facts, answers, draft.reference),
     )
@@ -287,13 +294,13 @@ def draw_present(story: Story, rng: Random) -> QuestionDraft:
     return _draft(story, "in", Span(at, at), f"in {write_month(at)}", NOW)
 
 
-def on_day(setting: Setting, sample: Sample, day: date) -> Mapping[str, JsonValue]:
+def on_day(options: TimedOptions, sample: Sample, day: date) -> Mapping[str, JsonValue]:
     """The fields of a question about the present that are others on the day; the question names
     none. CannotShift where the prompt shows what came later, or the month saw a change."""
     question = timed(sample)
     if question.boundary != NOW:
         return {}
-    if setting in ("reasonqa", "open-book"):
+    if (setting := options.setting_of(sample)) in ("reasonqa", "open-book"):
         raise CannotShift(f"setting={setting} shows later facts; take closed-book or open-web")
     at, facts = month(day.year, day.month), question.own_facts
     if at > PRESENT:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift
+from pydantic import Field
+
+from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift, Ties
 from agent_env.extensions.extraction.wording import fact_line, prose, read_reference, read_shift
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
@@ -38,6 +40,10 @@ class TimedQuestion(Sample):
     """The context of a published file."""
     text: str | None = None
     """The running text of a published file."""
+    setting: Setting | None = Field(default=None, exclude_if=lambda own: own is None)
+    """What the question was made for; None where it needs no facts, and for published sets."""
+    ties: Ties | None = Field(default=None, exclude_if=lambda own: own is None)
+    """Of L3, the tie-break of its gold; None for published sets."""
     unread: tuple[str, ...] = ()
     """Statements of a published context that could not be parsed, with the reason."""
 

@@ -13,7 +13,7 @@ from agent_env.extensions.extraction.extraction import write_extraction, write_s
 from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties
 from agent_env.extensions.extraction.strategies import with_orders
 from agent_env.extensions.extraction.wording import TIE_RULES, fact_line, prose
-from agent_env.families.timed_facts.generating import NOW
+from agent_env.families.timed_facts.generating import NOW, TimedOptions
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
 from agent_env.sdk.errors import ConfigError
@@ -107,7 +107,7 @@ def groups(sample: Sample) -> dict[str, tuple[str, ...]]:
 def make_task(
     name: str,
     prompt: str,
-    setting: Setting,
+    options: TimedOptions,
     conditions: tuple[str, ...] = ("base",),
     ties: Ties = "all",
     shift: Callable[[Sample, Random, Callable[[str], str | None]], ShiftedWorld] | None = None,
@@ -116,8 +116,14 @@ def make_task(
         raise ConfigError(f"unknown prompt '{prompt}'; known: {', '.join(PROMPTS)}")
 
     def fields(sample: Sample, condition: Condition) -> dict[str, str]:
-        question = timed(sample)
+        question, setting = timed(sample), options.setting_of(sample)
         form = form_of(question, prompt, ties)
+        is_found = "web_search" in condition.tools or condition.context is not None
+        if setting == "open-web" and options.setting is None and not is_found:
+            raise ConfigError(
+                f"'{question.id}' was made to be looked up: write --condition web, or "
+                "--option setting=open-web to ask it without a web too"
+            )
         # the context; ConfigError for a published question that has none in this setting
         context = question.context(setting)
         if not context and question.level != "L1" and setting in ("reasonqa", "open-book"):
@@ -156,12 +162,16 @@ def make_task(
         analysis=AnalysisHooks(
             groups,
             statistics=("agent_env.families.timed_facts.statistics:extraction",),
-            states_evidence=lambda sample, condition: setting in ("reasonqa", "open-book"),
+            states_evidence=lambda sample, condition: (
+                options.setting_of(sample) in ("reasonqa", "open-book")
+            ),
         ),
         shortcuts=shortcuts(),
         hidden=HIDDEN,
         examples=lambda sample, condition: (
-            worked_example(timed(sample), setting, form_of(timed(sample), prompt, ties)),
+            worked_example(
+                timed(sample), options.setting_of(sample), form_of(timed(sample), prompt, ties)
+            ),
         ),
     )
     return with_orders(task, ties)
