@@ -4,6 +4,7 @@ import asyncio
 import json
 
 from agent_env.extensions.extraction.strategies import REPAIR
+from agent_env.families.timed_facts.generating import TimedOptions
 from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
@@ -24,7 +25,7 @@ def drive(replies, outputs, strategy="code-run", **limits):
         return outputs.pop(0)
 
     condition = Condition(name="python", tools=("python",), strategy=strategy)
-    task = make_task("tempreason", "default", "reasonqa")
+    task = make_task("tempreason", "default", TimedOptions())
     made = EpisodeState(
         model=ScriptedModel(replies),
         toolbox=ToolSet([FakeTool("python", run)]),

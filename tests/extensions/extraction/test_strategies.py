@@ -11,6 +11,7 @@ from agent_env.extensions.extraction.solver import TIES, Fact, Query, solve
 from agent_env.extensions.extraction.strategies import ORDERS
 from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.family import TEMPREASON
+from agent_env.families.timed_facts.generating import TimedOptions
 from agent_env.families.timed_facts.score import score
 from agent_env.families.timed_facts.task import make_task
 from agent_env.graph.strategies import make_strategy
@@ -115,7 +116,7 @@ def test_a_program_follows_the_tie_break_of_its_prompt(ties, relation, name):
             "facts": facts, "gold": ("x", "y"),
         }
     )  # fmt: skip
-    task = make_task("tempreason", "either", "reasonqa", ties=ties)
+    task = make_task("tempreason", "either", TimedOptions(), ties=ties)
     (prompt,) = task.prompt(sample, Condition(name="python", strategy="code-run"))
     code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
     printed = []
