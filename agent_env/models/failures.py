@@ -51,31 +51,33 @@ ANOTHER = re.compile(
     r"|your (?:prompt|messages|request)))",
     re.I,
 )
-NUMBER = r"\(?(\d{1,3}(?:,\d{3})+|\d{2,9})(?!\w|[.,]\d)"
+NUMBER = r"\(?(\d{1,3}(?:,\d{3}){1,3}|\d{2,9})(?!\w|[.,]\d)"
 CONTEXT = re.compile(
     r"(?:maximum context length(?: is| of)?|maximum (?:model|prompt|input) length(?: is| of)?"
     r"|context (?:length|window|limit)(?: of| is|:)?(?: only)?|available context size"
     rf"|must be <=|must have less than|token limit:) {NUMBER}(?! \+)|\[\d+, ?(\d{{2,9}})\]"
-    r"|\d+ \+ \d+ > (\d{2,9})",
+    r"|(?<!\d)\d{1,9} \+ \d{1,9} > (\d{2,9})",
     re.I,
 )
 REQUEST = re.compile(
     r"(?:requested (?:about |a total of )?|resulted in |request has |input has |prompt contains "
-    rf"|request contains |given: |too long: |token count ){NUMBER}|(\d{{2,9}}) \+ \d+ > \d+",
+    rf"|request contains |given: |too long: |token count ){NUMBER}"
+    r"|(?<!\d)(\d{2,9}) \+ \d{1,9} > \d",
     re.I,
 )
 LIMIT_BEFORE = re.compile(r"(?:limit|maximum|\bmax\b|window|up to|at most)[^.;]{0,40}$", re.I)
 FAILED_CALL = re.compile(
     r"tool_use_failed|malformed_function_call|unexpected_tool_call|too_many_tool_calls"
-    r"|(?:fail\w*|unable|could not|cannot|error) (?:to |in |while )?"
-    r"(?:call a (?:function|tool)|(?:pars|read|decod)\w+ (?:the |a )?(?:model'?s? )?"
+    r"|(?:fail\w{0,3}|unable|could not|cannot|error) (?:to |in |while )?"
+    r"(?:call a (?:function|tool)|(?:pars|read|decod)\w{0,4} (?:the |a )?(?:model'?s? )?"
     r"(?:output|generation|(?:tool|function)[ _-]?calls?))"
-    r"|(?:tool|function)[ _-]?calls? (?:pars\w+|validation) (?:error|failed)"
+    r"|(?:tool|function)[ _-]?calls? (?:pars\w{1,4}|validation) (?:error|failed)"
     r"|model (?:generated|produced|wrote|output) an? (?:invalid|malformed)"
     r"|attempted to call (?:a )?tool|failed to parse (?:input|generated)",
     re.I,
 )
 """How a server says that it cannot read the call which the model wrote."""
+_SENT = ("request", "prompt", "input")
 OUTPUT_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
 GOOGLE_WAIT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,9})?)s")
 """A duration as Google's errors write it."""
@@ -96,17 +98,18 @@ def overflow(status: int | None, message: str, error: JsonValue) -> Overflow | N
     fields = error.get("error", error) if isinstance(error, dict) else {}
     fields = fields if isinstance(fields, dict) else {}
     labels = f"{fields.get('code')} {fields.get('type')} {message}"
+    said = message.lower()
     is_overflow = bool(
         SIZE.search(labels)
         and SUBJECT.search(labels)
         and not ANOTHER.search(message)
         # a 500 without these words is of all slots together, and may pass
-        and (status != 500 or re.search(r"(?=.*context).*(?:request|prompt|input)", message, re.I))
+        and (status != 500 or ("context" in said and any(word in said for word in _SENT)))
     )
     if status != 413 and (status not in STATUSES or not is_overflow):
         return None
     context, request = _first(CONTEXT, message), _first(REQUEST, message)
-    numbers = [m for m in re.finditer(rf"(?<![\w.-]){NUMBER}", message) if _is_size(message, m)]
+    numbers = [m for m in re.finditer(rf"(?<![\w.,-]){NUMBER}", message) if _is_size(message, m)]
     values = sorted({_value(m[1]) for m in numbers})
     is_limit = len(values) == 2 or (
         len(values) == 1 and LIMIT_BEFORE.search(message[: numbers[0].start()])
