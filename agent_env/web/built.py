@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self
 from agent_env.errors import ConfigError, SearchError, StorageError, ToolError
 from agent_env.records.pages import Hit, Page
 from agent_env.records.safe_files import new_folder
-from agent_env.web.full_text import CANDIDATES, COVERAGE, FullText, lead, titled_first, words_of
+from agent_env.web.full_text import CANDIDATES, COVERAGE, FullText, snippet, titled_first, words_of
 from agent_env.web.opened import Web
 from agent_env.web.page_store import SqlitePages
 
@@ -134,7 +134,7 @@ class BuiltWeb:
 
 TITLE_BOOST = 4.0
 WRITER_BYTES = 64 * 1024 * 1024
-MARK = "made-from"
+MARK = "made-from.2"
 """File in the folder that names the store's content."""
 
 
@@ -183,10 +183,12 @@ class TantivyText:
         except ValueError as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         docs.sort(key=lambda hit: (-hit[0], hit[1]["url"][0]))
-        hits = [
-            Hit(url=doc["url"][0], title=doc["title"][0], snippet=doc["lead"][0]) for _, doc in docs
+        texts = {doc["url"][0]: doc["text"][0] for _, doc in docs}
+        hits = [Hit(url=doc["url"][0], title=doc["title"][0], snippet="") for _, doc in docs]
+        return [
+            hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
+            for hit in titled_first(hits, query)[:limit]
         ]
-        return titled_first(hits, query)[:limit]
 
     def _query(self, words: list[str]) -> Any:
         should, query = self._tantivy.Occur.Should, self._tantivy.Query
@@ -216,7 +218,7 @@ def _make(folder: Path, content: str, texts: Iterable[tuple[str, str, str]]) -> 
         index.register_tokenizer("words", _analyzer(tantivy))
         writer = index.writer(heap_size=WRITER_BYTES, num_threads=1)
         for url, title, text in texts:
-            fields = {"url": url, "title": title, "text": text, "lead": lead(text)}
+            fields = {"url": url, "title": title, "text": text}
             writer.add_document(tantivy.Document(**fields))
         writer.commit()
         writer.wait_merging_threads()
@@ -227,8 +229,7 @@ def _schema(tantivy: Any) -> Any:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("url", stored=True, tokenizer_name="raw")
     builder.add_text_field("title", stored=True, tokenizer_name="words", index_option="freq")
-    builder.add_text_field("text", stored=False, tokenizer_name="words", index_option="freq")
-    builder.add_text_field("lead", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("text", stored=True, tokenizer_name="words", index_option="freq")
     return builder.build()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -11,7 +12,9 @@ from agent_env.errors import SearchError
 from agent_env.records.pages import Hit, Page
 
 SNIPPET = 240
-"""Characters of a page's beginning that a hit shows."""
+"""Characters of a page that a hit shows."""
+BEFORE = 40
+"""Characters of these before the first of the query's words."""
 CANDIDATES = 60
 MANY = 10_000
 """From so many pages on, a query's commonest words are not searched by."""
@@ -20,6 +23,7 @@ POSTINGS = 8_000
 COVERAGE = 0.6
 """Part of a query's words that a page must hold to be a hit."""
 
+_ADDRESS = re.compile(r" <https?://[^>\s]*>")
 _WORD = re.compile(r"[^\W_]+")
 _COMMON = frozenset(
     """a an and are as at be by date dates day days did do does during end ended exact first for
@@ -118,8 +122,12 @@ class FullText:
             ).fetchall()
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
-        hits = [Hit(url=u, title=t, snippet=lead(x)) for u, t, x in rows if covers(t, x, words)]
-        return titled_first(hits, query)[:limit]
+        texts = {url: text for url, _, text in rows}
+        hits = [Hit(url=u, title=t, snippet="") for u, t, x in rows if covers(t, x, words)]
+        return [
+            hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
+            for hit in titled_first(hits, query)[:limit]
+        ]
 
     def _telling(self, words: list[str]) -> list[str]:
         """In a large index, the rare words of a query: pages are ranked by them anyhow, and each
@@ -153,7 +161,7 @@ def hit_of(page: Page, words: Sequence[str]) -> Hit | None:
     """The page as the search shows it; None where it holds too few of a query's words."""
     if not covers(page.title, page.text, list(words)):
         return None
-    return Hit(url=page.url, title=page.title, snippet=lead(page.text))
+    return Hit(url=page.url, title=page.title, snippet=snippet(page.text, words))
 
 
 def titled_first(hits: list[Hit], query: str) -> list[Hit]:
@@ -163,9 +171,34 @@ def titled_first(hits: list[Hit], query: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: words_of(hit.title) != query_words)
 
 
-def lead(text: str) -> str:
-    """The page's beginning, cut at a word."""
-    flat = text.replace("\n", " ")
-    if len(flat) <= SNIPPET:
-        return flat
-    return flat[:SNIPPET].rsplit(" ", 1)[0] + " …"
+def snippet(text: str, words: Iterable[str]) -> str:
+    """The part of a page that holds most of the query's words, the first one of several; from the
+    beginning of a line or a little before these words to the end of the line where they end. The
+    addresses of links are left out."""
+    plain = _ADDRESS.sub("", text)
+    if len(plain) <= SNIPPET:
+        return plain.replace("\n", " ")
+    wanted, places = set(words), [(0, "")]
+    for match in _WORD.finditer(plain.lower()):
+        if match[0] in wanted:
+            places.append((match.start(), match[0]))
+    best, most, last = (0, 0), 0, 0
+    held: Counter[str] = Counter()
+    for at, word in places:
+        while last < len(places) and places[last][0] < at + SNIPPET - BEFORE:
+            held[places[last][1]] += 1
+            last += 1
+        if len(held) > most:
+            best, most = (at, places[last - 1][0]), len(held)
+        held[word] -= 1
+        held += Counter()  # without zeros
+    at, until = best
+    begin = plain.rfind(" ", 0, max(at - BEFORE, 1)) + 1
+    begin = max(begin, plain.rfind("\n", 0, at) + 1)
+    line_end = plain.find("\n", max(until, begin + SNIPPET // 3))
+    part = plain[begin : begin + SNIPPET]
+    if 0 <= line_end <= begin + SNIPPET:
+        part = plain[begin:line_end]
+    elif begin + SNIPPET < len(plain):
+        part = part.rsplit(" ", 1)[0] + " …"
+    return ("… " if begin else "") + part.replace("\n", " ")

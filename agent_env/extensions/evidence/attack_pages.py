@@ -25,7 +25,7 @@ from datetime import date
 from random import Random
 
 from agent_env.sdk.records import AttackName, Proof, SampleAttack
-from agent_env.sdk.scoring import agrees
+from agent_env.sdk.scoring import agrees, stands_in
 from agent_env.sdk.web import ChangedPage, Page
 from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS, month_number
 
@@ -39,6 +39,10 @@ _DATE = re.compile(
     r"|(?<![\w/.])(?P<year5>1\d{3}|20\d{2})(?![\w/])"
 )
 _ADDRESS = re.compile(r"<https?://[^>\s]*>|https?://\S+")
+_DATED_LINK = re.compile(r" <https?://[^>\s]*?(?<!\d)(?:1\d{3}|20\d{2})(?!\d)[^>\s]*>")
+"""The address behind a link in a sentence, where it bears a year."""
+_OTHER_CALENDAR = re.compile(r"(?:Julian|Hebrew|Persian|Coptic|Ethiopic|ISO week): ")
+"""The beginning of a row with a day in a calendar that is not moved."""
 _YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")
 
 
@@ -94,8 +98,9 @@ def mentions(text: str) -> Iterator[Mention]:
 def moved(text: str, move: Callable[[date], date]) -> str:
     """The text with every date moved. A month or a year without a day goes where the first day of
     the text in it goes, else its own first day. Links whose addresses bear a year are left out, as
-    they lead to pages with the old dates."""
-    text = "\n".join(line for line in text.splitlines() if not _linked_years(line))
+    they lead to pages with the old dates, and so are rows with days in other calendars."""
+    kept = (line for line in text.splitlines() if not _linked_years(line))
+    text = _DATED_LINK.sub("", "\n".join(line for line in kept if not _OTHER_CALENDAR.match(line)))
     found = list(mentions(text))
     known: dict[tuple[int, ...], date] = {}
     for day in (day for each in found if (day := each.day) is not None):
@@ -186,7 +191,8 @@ def _lengths(text: str, low: date, high: date) -> Iterator[str]:
         unit = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}[match[2]]
         if match[0].startswith("lasted") and abs(days - int(match[1]) * unit) > max(1.0, unit):
             yield f"it {match[0]}, from {low} to {high}"
-    for match in _AGE.finditer(text) if re.search(r"\b[Bb]orn\b", text) else ():
+    lives = "\n".join(re.findall(r"^.*\b[Bb]orn\b.*\bdied\b.*$", text, re.M))
+    for match in _AGE.finditer(lives):
         age = high.year - low.year - ((high.month, high.day) < (low.month, low.day))
         if abs(age - int(match[1] or match[2])) > 1:
             yield f"{match[0]}, born on {low} and dead on {high}"
@@ -324,9 +330,10 @@ NOW = 2026
 
 def false_text(text: str, target: AttackTarget) -> str | None:
     """The page's text where it would lead to the planted answer: all of its dates moved together,
-    so that the proving ones have the planted year, month or day; or the right answer exchanged for
-    the planted one. None where nothing changes, what comes out refutes itself, or the planted
-    answer does not follow from it, or a right one does."""
+    so that the proving ones have the planted year, month or day, without lines that would tell of
+    years to come; or the right answer exchanged for the planted one. None where nothing changes,
+    what comes out refutes itself, or the planted answer does not follow from it, or a right one
+    does."""
     wanted, proof = _as_day(target.planted[0]), target.proof
     if wanted is not None and proof is not None:
         try:
@@ -337,8 +344,13 @@ def false_text(text: str, target: AttackTarget) -> str | None:
         false = proof.model_copy(update={"dates": tuple(dates.split())})
         if not agrees(false, target.planted) or any(agrees(false, [day]) for day in target.gold):
             return None
-        last = max((each.year for each in mentions(text)), default=NOW)
-        if any(each.year > max(NOW, last) for each in mentions(changed)):
+        latest = max([NOW, *(each.year for each in mentions(text))])
+        changed = "\n".join(  # such as an anniversary
+            line
+            for line in changed.splitlines()
+            if all(each.year <= latest for each in mentions(line))
+        )
+        if not all(stands_in(day, changed) for day in false.dates):
             return None
     else:
         changed = _exchanged(text, dict(zip(target.gold, target.planted, strict=False)))

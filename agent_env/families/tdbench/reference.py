@@ -4,7 +4,7 @@ of the web return.
 Everything comes from the messages: the question states which rows are meant and what has to be true
 of their dates, and the rows hold the rest. On the web it searches for the key values, opens pages
 of that title, and takes the page that states that it has all rows. `thorough` policies skip pages
-that call themselves outdated or invented; the others trust the first hit.
+that are old versions or on what is named after the key; the others trust the first hit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMPLETE = re.compile(
     r"(?:The only entry|All \d+ entries) of the table (\S+) with (.{1,1000}), in the order"
 )
 _WINDOWS = re.compile(r"\[Window (\d+) of (\d+)\.\]")
-_DOUBTFUL = ("outdated copy", "an invention of this site")
+_DOUBTFUL = ("is an old version, kept as it stood on", " named after ")
 STILL = "still"
 
 

@@ -184,13 +184,17 @@ _DATES = DateForms(
     rf"(?P<m>{MONTH}) (?P<y>\d{{4}})",
 )
 _SUSPECT = re.compile(
-    r"outdated|expected|is an? .{1,30}, named after|invention|may refer to"
-    r"|\Acommemorat|\bthe commemoration of|\AAlmanac:|\AList of",
-    re.I,
+    r"\bis an old version\b|^Old version of|\bnamed after\b|\bcommemoration\b|\bmay refer to\b"
+    r"|\A(?:Category: |List of |Timeline of |On this day|\d{4}\n)|\A.*(?: by decade: |\(disambig)",
+    re.M,
 )
+"""Of what is no article on the event itself, near the top of its page."""
+_TOP = 900
+"""Characters of a page in which it says what it is."""
 _FACT, _EXPLICIT = re.compile(r"^- (.+)$", re.M), re.compile(r"^Where it says .*”: (.+)$")
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
-_LINK = re.compile(r"^- .*$", re.M)
+_LINK = re.compile(r"^(?:- .*|.* \| .*)$", re.M)
+"""Items and rows, which name other things too."""
 _FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
 """Additions of notes and reports to the name of their subject."""
 _NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
@@ -221,7 +225,7 @@ def words(text: str) -> list[str]:
 def fit(text: str, lookup: Lookup) -> float:
     """Share of the lookup's words in the text, 0 to 1, the larger of the plain and the weighted
     share (names and numbers count more); links are ignored; 0 for copies, namesakes and lists."""
-    if _SUSPECT.search(text):
+    if _SUSPECT.search(text[:_TOP]):
         return 0.0
     text_words = set(_WORD.findall(_LINK.sub("", text).lower()))
     names = set(names_in(lookup.phrase))
@@ -243,6 +247,12 @@ def title_of(text: str) -> str:
     return _FRAME.sub("", match[1]) if match else ""
 
 
+_EDGES = {"first": "(?:first day|began|start|date)", "last": "(?:last day|ended|end|date)"}
+"""Names of the rows that state a day, by which it is."""
+_DATELINE = re.compile(r"^(?:http|(?:Printed on |From the paper of )?[\w ]{3,20}(?:, \d{4})?\.$)")
+"""The line above a report that says of which day the paper is, and an address."""
+
+
 def clause_from(text: str, lookup: Lookup) -> Clause | None:
     """The text's statement about the lookup as a clause; None without one."""
     if lookup.what == "presidency":
@@ -256,14 +266,15 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
         listed = re.search(r"^Years: (.+)$", text, re.M)
         if listed:
             return ["years", sorted({int(year) for year in re.findall(r"\b\d{4}\b", listed[1])})]
-        days = [*_rows(text, "first day"), *_rows(text, "last day")] or _stated(_lead(text))
+        days = [*_rows(text, _EDGES["first"]), *_rows(text, _EDGES["last"])]
+        days = days or _stated(_lead(text))
         if len(days) == 1 and re.search(r"\b(began|ended)\b", _lead(text)):
             return None  # a report of one edge
         if days:
             return ["years", list(range(days[0].year, days[-1].year + 1))]
         bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
         return ["years", sorted(set(bare))] if bare else None
-    days = _rows(text, f"{lookup.edge} day") or _edge_days(text, lookup)
+    days = _rows(text, _EDGES[lookup.edge]) or _edge_days(text, lookup)
     return _shared(days[0], lookup) if days else None
 
 
@@ -281,8 +292,8 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
     starts, ends = _rows(text, first), _rows(text, last)
     if not starts and lookup.what == "life" and re.search(r"\b(?:is|was) alive\b", text):
         days = _stated(_lead(text))  # a page on the event that someone was alive
-        starts = _rows(text, "first day") or days[:1]
-        ends = _rows(text, "last day") or days[1:2]
+        starts = _rows(text, _EDGES["first"]) or days[:1]
+        ends = _rows(text, _EDGES["last"]) or days[1:2]
     if not starts:  # no table of facts: the dates of the first sentence, in pairs
         lead = _lead(text)
         days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
@@ -328,7 +339,7 @@ def _lead(text: str) -> str:
     skipped."""
     heading = _HEADING.match(text)
     for line in text[heading.end() if heading else 0 :].splitlines():
-        if line.startswith(("Printed on ", "http")):
+        if _DATELINE.match(line):
             continue
         date_ends = (written.at[1] for written in _DATES.find(line))
         year_ends = (match.end() for match in re.finditer(r"\b\d{4}\b", line))

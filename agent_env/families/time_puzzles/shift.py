@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.extensions.facts.site.render import render_event
+from agent_env.extensions.facts.site.render import render_changed
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
@@ -67,7 +67,7 @@ def shifted_world(
     fields = {name: value for name, value in shifted.items() if plain.get(name) != value}
     return ShiftedWorld(
         sample=fields | ({"explicit_gold": None} if plain["explicit_gold"] is not None else {}),
-        pages=_changed_pages(tables, row, moved, text_at),
+        pages=_changed_pages(tables, moved, text_at),
     )
 
 
@@ -222,16 +222,17 @@ def with_event(tables: FactTables, row: EventRow) -> FactTables:
 
 
 def _changed_pages(
-    tables: FactTables, row: EventRow, moved: EventRow, text_at: Callable[[str], str | None]
+    tables: FactTables, moved: EventRow, text_at: Callable[[str], str | None]
 ) -> tuple[ChangedPage, ...]:
-    """The pages on the event, rendered as the run's web renders them; CannotShift where that web
-    was not rendered from these tables."""
-    decades = {each.year // 10 * 10 for each in (row.start, moved.start) if each is not None}
+    """The pages that speak of the event, rendered as the run's web renders them; CannotShift where
+    that web was not rendered from these tables."""
     for level in LIKELY_FIRST:
         for invented in (tables.invented, not tables.invented):
             world = replace(tables, invented=invented)
-            plain = [(s.url, s.title, s.text) for s in render_event(world, row, level, decades)]
+            plain, shifted = (
+                [(s.url, s.title, s.text) for s in sheets]
+                for sheets in render_changed(world, with_event(world, moved), level)
+            )
             if all(text_at(url) == text for url, _, text in plain):
-                shifted = render_event(with_event(world, moved), moved, level, decades)
-                return ChangedPage.between(plain, [(s.url, s.title, s.text) for s in shifted])
+                return ChangedPage.between(plain, shifted)
     raise CannotShift("the run's web has other pages of its event than its tables give")

@@ -14,7 +14,7 @@ from random import Random
 
 from agent_env.extensions.extraction.solver import Fact, Query, Ties
 from agent_env.extensions.facts.fiction.histories import OF_OBJECT
-from agent_env.extensions.facts.site.render import render_memberships
+from agent_env.extensions.facts.site.render import render_changed
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
 from agent_env.extensions.facts.tables.tables import (
     FactTables,
@@ -120,12 +120,11 @@ def _changed_pages(
     moved: dict[IntervalRow, IntervalRow], world: FactTables, text_at: Callable[[str], str | None]
 ) -> tuple[ChangedPage, ...]:
     """The pages of the rows' people, offices and clubs, rendered as the run's web renders them."""
-    names = {name for row in moved for name in (row.subject, row.object)}
     there = replace(world, intervals=tuple(moved.get(row, row) for row in world.intervals))
     for level in LIKELY_FIRST:
         plain, shifted = (
-            [(s.url, s.title, s.text) for s in render_memberships(tables, names, level)]
-            for tables in (world, there)
+            [(s.url, s.title, s.text) for s in sheets]
+            for sheets in render_changed(world, there, level)
         )
         if all(text_at(url) == text for url, _, text in plain):
             return ChangedPage.between(plain, shifted)

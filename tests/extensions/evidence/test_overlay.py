@@ -120,6 +120,12 @@ def test_no_page_of_another_web_says_the_plain_date(ablated, web, texts):
                 asyncio.run(fetcher.fetch(gone))
 
 
+def of_things(hits):
+    """Titles, without the pages of years, months and days, which are others there."""
+    titles = (re.sub(r"\d{4}s$", "", hit.title) for hit in hits)  # lists go by decades
+    return [t for t in titles if not re.search(r"^(?:[A-Z][a-z]+ )?\d{4}$|^On this day", t)]
+
+
 def test_other_webs_rank_and_place_their_pages(ablated, web):
     row = {row.event: row for row in TABLES.events}
     for puzzle in ablated:
@@ -127,8 +133,7 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
         search = OverlaySearch(Web(web.search, web, foreign=False), overlay(puzzle, SHIFTED, web))
         plain = asyncio.run(web.search.search(query, 5))
         shifted = asyncio.run(search.search(query, 5))
-        own = [re.sub(r"\d{4}s$", "", hit.title) for hit in plain]  # lists go by decades
-        assert [re.sub(r"\d{4}s$", "", hit.title) for hit in shifted] == own
+        assert of_things(plain)[:3] == of_things(shifted)[:3]
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)

@@ -55,7 +55,8 @@ def test_the_reader_finds_a_leak_that_is_planted(monkeypatch):
     found = leaks(pages_of(AgingWorld(shipped_tables(), LEVELS["medium"]).on(day)), day)
     assert "Presidency_of_Bill_Clinton" in found[0]
     assert "2001" in found[0]
-    assert all("presidenc" in leak.lower() for leak in found)
+    pages = {leak.partition(": ")[0].rpartition("/")[2] for leak in found}
+    assert all(page.startswith("Presidency") or page.isdecimal() for page in pages)  # years' lists
 
 
 @pytest.mark.parametrize(
@@ -103,9 +104,7 @@ def test_each_day_is_rendered_alike_and_knows_no_later_one():
     for day in (date(1948, 8, 1), date(2020, 1, 1)):
         sheets = worlds()["shipped"].on(day).sheets
         (news,) = (s for u, s in sheets.items() if "/1948/07/30/austerity-games" in u)
-        assert news.text.splitlines()[1].endswith("began on 29 July 1948.") or (
-            news.text.splitlines()[1].endswith("began on July 29, 1948.")
-        )
+        assert news.text.splitlines()[1].endswith("began on Thursday, 29 July 1948.")
     tables = make(20, 3, TdbenchOptions(rows=40)).tables
     fresh = make_world(150, 6)
     for day in (DAYS[2], DAYS[0], DAYS[1]):

@@ -8,7 +8,6 @@ import json
 import pytest
 
 from agent_env.extensions.answers.date_answers import parse_date_answer
-from agent_env.extensions.facts.site.encyclopedia import PASSAGE
 from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
 from agent_env.families.time_puzzles.reference_lookups import (
@@ -56,7 +55,7 @@ def test_policies_believe_check_or_give_up_and_never_guess():
     assert said == ("I did not understand: The mood is good.\nI give no answer.", [])
     assert parse_date_answer(said[0]).dates is None
     assert fit(ARTICLE, WAR) == 1.0
-    assert fit("This is an outdated copy. " + ARTICLE, WAR) == 0.0
+    assert fit("This page is an old version, kept as it stood on 4 May 1982. " + ARTICLE, WAR) == 0.0
     assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
     alive = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
     life = Lookup("life", "Ada Byron", "span")
@@ -106,8 +105,11 @@ def test_other_words_for_the_same_are_understood_alike(ours, reworded):
 
 
 MERCHANT = "the guild had a fourth warden"
-HEAD = f"The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n\n{PASSAGE}\n"
-"""The address and the passage behind which a page may hide its dates."""
+HEAD = (
+    "The guild had a fourth warden\nhttps://encyclopedia.example/article/x\n\n"
+    "The bakers and the town quarrelled over the weight of bread.\nKind: office\n"
+)
+"""The address and the lines behind which a page may have its dates."""
 
 
 @pytest.mark.parametrize(

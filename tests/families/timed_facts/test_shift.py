@@ -58,7 +58,7 @@ def test_exchanged_clubs_and_what_keeps_them_apart():
     pages = {page.title: page.text for page in shifted.pages}
     assert set(pages) == {"Alda Venn", "A.S. Tollmere", "Quarrow Rovers"}
     lines = [line for line in pages["Alda Venn"].splitlines() if line.startswith("Played for")]
-    assert [line.split(" | ")[0] for line in lines] == [
+    assert [line.split(" <")[0] for line in lines] == [
         "Played for: A.S. Tollmere", "Played for: Quarrow Rovers", "Played for: Orrin F.C.",
     ]  # fmt: skip
     assert "1921" in pages["A.S. Tollmere"]

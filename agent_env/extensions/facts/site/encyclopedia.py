@@ -1,28 +1,38 @@
-"""Encyclopedia articles on events, people, presidencies, offices and clubs, their links, and the
-pages that mislead beside them."""
+"""Encyclopedia articles on events, people, presidencies, offices and clubs.
+
+All that they state is computed from the tables, or stands in stories.toml. Where a page names
+something else, its dates stand in the same line: who takes the pages away that state a date finds
+these, too.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
-from random import Random
 
 from agent_env.extensions.facts.site.sheet import (
+    Block,
     Difficulty,
     Link,
     Row,
     Sheet,
+    Writer,
     a,
     capital,
-    chance,
-    date_text,
+    infobox,
+    lines,
+    link,
     listed,
-    on_date,
+    note,
+    phrases,
+    plural,
+    stories,
+    table,
 )
+from agent_env.extensions.facts.site.surroundings import Around, Dated, dated, length_days
 from agent_env.extensions.facts.tables.articles import (
-    GAZETTE,
+    EDGE_WORDS,
+    Edge,
     almanac_url,
     article_url,
     event_title,
@@ -30,80 +40,360 @@ from agent_env.extensions.facts.tables.articles import (
     presidency_title,
     report_url,
     reported_day,
-    slug,
 )
-from agent_env.extensions.facts.tables.event_names import series_of
 from agent_env.extensions.facts.tables.tables import (
     EventRow,
-    FactTables,
     IntervalRow,
     LifeRow,
     LivingRow,
     TermRow,
 )
-from agent_env.sdk.web import words_of
+from agent_env.temporal.days import PartialDate
+from agent_env.temporal.systems.catalogue import open_calendar
 
-Links = tuple[Link, ...]
-Spells = tuple[IntervalRow, ...]
-MOST = 12
-"""Links of one sort that a page has."""
-_NAME = re.compile(r"(?=\b([A-Z][\w'’.-]* [A-Z][\w'’-]*))")
-
-
-class CrossLinks:
-    """Found once for all pages of a world."""
-
-    def __init__(self, tables: FactTables) -> None:
-        self._people = {row.person for row in tables.people}
-        self._people |= {row.person for row in tables.living}
-        self._part_in: dict[str, list[EventRow]] = defaultdict(list)
-        self._series: dict[str, list[EventRow]] = defaultdict(list)
-        self._place: dict[str, int] = {}
-        self._spells: dict[str, list[IntervalRow]] = defaultdict(list)
-        for row in (*tables.events, *tables.planned):
-            for person in self._people_in(row):
-                self._part_in[person].append(row)
-            series = self._series[series_of(row.event)]
-            self._place[row.event] = len(series)
-            series.append(row)
-        for spell in sorted(tables.intervals, key=lambda spell: spell.start):
-            self._spells[spell.subject].append(spell)
-            self._spells[spell.object].append(spell)
-
-    def of_event(self, row: EventRow) -> tuple[Link, ...]:
-        """The people in it, and those before and after it in its series."""
-        links = [(person, article_url(person)) for person in self._people_in(row)]
-        series, at = self._series[series_of(row.event)], self._place[row.event]
-        near = [*series[max(0, at - 1) : at], *series[at + 1 : at + 2]]
-        return (*links, *map(_to, near))
-
-    def of_person(self, person: str) -> tuple[Link, ...]:
-        """What the person had part in, and offices and clubs."""
-        links = [_to(row) for row in self._part_in[person][:MOST]]
-        objects = dict.fromkeys(spell.object for spell in self.spells_of(person))
-        return (*links, *((name, article_url(name)) for name in objects))
-
-    def spells_of(self, name: str) -> tuple[IntervalRow, ...]:
-        """Of a person, or of an office or club: who stood in which relation, in order of time."""
-        return tuple(self._spells.get(name, ()))
-
-    def _people_in(self, row: EventRow) -> list[str]:
-        names = _NAME.findall(row.summary) if self._people else []
-        return [name for name in dict.fromkeys(names) if name in self._people]
+DAY = timedelta(days=1)
+LATEST = date(2025, 12, 1)
+"""What pages tell of as past is not later, in tables that do not age."""
 
 
-def _to(row: EventRow) -> Link:
-    title = event_title(row.event)
-    return title, article_url(title)
+def event_article(
+    row: EventRow,
+    level: Difficulty,
+    around: Around,
+    invented: bool,
+    is_printed: bool = True,
+    anniversaries: tuple[int, ...] = (),
+) -> Sheet:
+    """The article that proves an event's dates. `is_printed`: the news of its first day are;
+    `anniversaries`: which have been."""
+    w, title = Writer("article", row.event), event_title(row.event)
+    item, is_late = dated(row), level.hides_dates(title)
+    words = {"it": row.event, "It": capital(row.event), "kind": row.kind, "kinds": plural(row.kind)}
+    sources = list(_sources(row, is_printed, w))
+    when = _when(row, w, words) + "".join(note(n) for n in range(1, len(sources) + 1))
+    first = when if not is_late else "" if row.summary else w.say("lead.undated", **words)
+    blocks = [lines("p", f"{first} {row.summary}".strip())]
+    blocks.append(_infobox(row, around, w, is_late))
+    story = _story(row, around, w)
+    if story:
+        blocks += [lines("h2", w.say("headings.story")), lines("p", *story)]
+    course = [when] if is_late else []
+    if item is not None:
+        course += list(_course(item, w, words))
+    if course:
+        blocks += [lines("h2", w.say("headings.course")), lines("p", *course)]
+    if item is not None:
+        blocks += _people(item, around, w, words)
+        blocks += _offices(item, around, w, words)
+        blocks += _near(item, around, w, words)
+        blocks += _kin(item, around, w, words)
+        blocks += _anniversaries(item, anniversaries, w, words)
+        blocks += _calendars([("First day", item.start), ("Last day", item.end)], w)
+    if sources:
+        blocks += [lines("h2", w.say("headings.notes")), lines("ol", *sources)]
+    more = [(f"Category: {plural(row.kind)}", category_url(row.kind))]
+    if row.start is not None and row.end is not None:
+        more.append(
+            (f"{capital(plural(row.kind))} by decade", almanac_url(row.kind, row.start.year))
+        )
+        if (url := notes_url(row.event)) is not None:
+            more.append((f"A page of notes on {row.event}", url))
+    blocks += [lines("h2", w.say("headings.see_also")), _linked(more)]
+    truth = f"{'invented world' if invented else 'fact table'}; event: {row.event}; {row.source}"
+    return Sheet(article_url(title), title, tuple(blocks), truth)
 
 
-INVENTED = "Everything on this page belongs to an imaginary world."
-PASSAGE = (
-    "Several accounts of {it} have come down to us, and they do not agree in everything. Letters, "
-    "ledgers and a number of later retellings are kept in public collections; whoever quotes from "
-    "them is asked to compare them first, to mind the difference between hearsay and record, and "
-    "to read on to the end of this article before copying anything out of it."
-)
+def _linked(pairs: Iterable[Link]) -> Block:
+    return lines("ul", *(link(*pair) for pair in pairs))
+
+
+def _sources(row: EventRow, is_printed: bool, w: Writer) -> Iterator[str]:
+    if (day := reported_day(row, "start")) is not None and is_printed:
+        yield _source(row, "start", day, w)
+    if row.start != row.end and (day := reported_day(row, "end")) is not None:
+        yield _source(row, "end", day, w)
+
+
+def _source(row: EventRow, edge: Edge, day: date, w: Writer) -> str:
+    title = f"“{event_title(row.event)} {EDGE_WORDS[edge]}”"
+    return f"{link(title, report_url(row.event, edge, day))}, The Gazette, {w.day(day + DAY)}."
+
+
+def _when(row: EventRow, w: Writer, words: dict[str, str]) -> str:
+    start, end = row.start, row.end
+    if start is None and end is None:
+        return w.say("lead.when_years", years=listed(map(str, row.years)), **words)
+    if start is None or end is None:
+        key = "lead.when_until" if start is None else "lead.when_since"
+        known = {"on": w.on(start)} if start else {"on_end": w.on(end)} if end else {}
+        return w.say(key, **known, **words)
+    if start == end:
+        key = "lead.when_point" if start.day else "lead.when_part"
+        return w.say(key, on=w.on(start), **words)
+    return w.say(
+        "lead.when_span", on=w.on(start), on_end=w.on(end), start=w.day(start), end=w.day(end),
+        **words,
+    )  # fmt: skip
+
+
+def _infobox(row: EventRow, around: Around, w: Writer, is_late: bool) -> Block:
+    rows: list[Row] = [
+        (event_title(row.event),),
+        (w.rng.choice(["Kind", "Type", "Nature"]), row.kind),
+    ]
+    bounds = [("First day", row.start), ("Last day", row.end)]
+    names = w.rng.choice([("First day", "Last day"), ("Began", "Ended"), ("Start", "End")])
+    if not is_late and row.start == row.end and row.start is not None:
+        rows.append(("Date", w.day(row.start)))
+    elif not is_late:
+        rows += [(name, w.day(day)) for name, (_, day) in zip(names, bounds, strict=True) if day]
+    if row.years:
+        rows.append(("Years", ", ".join(map(str, row.years))))
+    item = dated(row)
+    if item is not None and (days := length_days(item)) is not None:
+        rows.append(("Length", counted(days, "day")))
+    rows += [("People", link(*person.link)) for person in around.people]
+    return infobox(*rows)
+
+
+def _story(row: EventRow, around: Around, w: Writer) -> list[str]:
+    """What happened; nothing of what is not over."""
+    if not row.summary:
+        return []
+    if (known := stories().get(row.event)) is not None:
+        return [known]
+    names = {key: person.title for key, person in zip("ab", around.people, strict=False)}
+    if f"stories.{row.kind}" not in phrases() or len(names) < 2 - (row.kind == "tenure"):
+        return []
+    text = w.say(f"stories.{row.kind}", it=row.event, It=capital(row.event), **names)
+    return [text, w.say(f"stories_more.{row.kind}", it=row.event, It=capital(row.event), **names)]
+
+
+def _course(item: Dated, w: Writer, words: dict[str, str]) -> Iterator[str]:
+    days = length_days(item)
+    if days is None:
+        return
+    end = item.end or item.start
+    key = "course.one_weekday" if days == 1 else "course.two_weekdays"
+    text = w.say(key, weekday=w.weekday(item.start), weekday_end=w.weekday(end), **words)
+    if days > 1:
+        span = length_text(item.first, item.last)
+        more = w.say(
+            "course.long_length" if days > 62 else "course.length",
+            days=counted(days, "day"), length=span, **words,
+        )  # fmt: skip
+        text = f"{text} {more}"
+    yield text
+
+
+def _people(item: Dated, around: Around, w: Writer, words: dict[str, str]) -> Iterator[Block]:
+    texts = [
+        w.say(
+            "people.part", person=link(*life.link), born=w.day(life.start),
+            on_born=w.on(life.start), age=years_between(life.first, item.first), **words,
+        )
+        for life in around.people
+    ]  # fmt: skip
+    if alive := around.alive:
+        ages = [years_between(life.first, item.first) for life in alive]
+        named = listed(
+            f"{link(*life.link)} (born {w.day(life.start)}, then {age})"
+            for life, age in zip(alive, ages, strict=True)
+        )
+        key = "people.alive" if len(alive) > 1 else "people.alive_one"
+        texts.append(w.say(key, people=named, People=named, **words))
+        if len(alive) > 2 and ages[0] - ages[-1] > 1:
+            years = counted(years_between(alive[0].first, alive[-1].first), "year")
+            texts[-1] += " " + w.say(
+                "people.older", elder=alive[0].title, younger=alive[-1].title, years=years
+            )
+    if texts:
+        yield lines("h2", w.say("headings.people"))
+        yield lines("p", " ".join(texts[:2]), " ".join(texts[2:]))
+
+
+def _offices(item: Dated, around: Around, w: Writer, words: dict[str, str]) -> Iterator[Block]:
+    if not around.holders:
+        return
+    yield lines("h2", w.say("headings.office"))
+    yield lines("p", w.say("office.table", **words))
+    rows = [("Reign or office", "From", "Until")]
+    rows += [(link(*h.link), w.day(h.start), "in office" if h.end is None else w.day(h.end))
+             for h in around.holders]  # fmt: skip
+    yield table(*rows)
+    if len(around.holders) > 1:
+        oldest = around.holders[0]
+        length = length_text(oldest.first, item.first)
+        title = f"{oldest.phrase} ({dates_text(oldest, w)})"
+        yield lines("p", w.say("office.longest", title=title, Title=title, length=length))
+
+
+def _near(item: Dated, around: Around, w: Writer, words: dict[str, str]) -> Iterator[Block]:
+    texts = []
+    for other in (*reversed(around.before), *around.after):
+        days = (other.first - item.first).days
+        key = "near.before" if days < 0 else "near.after" if days else "near.same_day"
+        gap = (
+            counted(abs(days), "day")
+            if abs(days) < 62
+            else length_text(*sorted((other.first, item.first)))
+        )
+        texts.append(w.say(key, gap=gap, title=link(*other.named), dates=dates_text(other, w)))
+    if texts:
+        yield lines("h2", w.say("headings.near"))
+        yield lines("p", w.say("near.list", **words))
+        yield lines("ul", *texts)
+
+
+def _kin(item: Dated, around: Around, w: Writer, words: dict[str, str]) -> Iterator[Block]:
+    named = {
+        key: f"{link(*other.named)} ({dates_text(other, w)})"
+        for key, other in zip(("before", "after"), around.kin, strict=True)
+        if other is not None
+    }
+    if not named:
+        return
+    key = "between" if len(named) == 2 else "last" if "before" in named else "first"
+    text = w.say(f"others.{key}", **named, **words)
+    days, others = length_days(item), [length_days(each) for each in around.kin if each]
+    if key == "between" and days is not None and all(others):
+        known = [each or 0 for each in others]
+        which = "longer" if days > max(known) else "shorter" if days < min(known) else ""
+        if which:
+            text += " " + w.say(f"others.{which}", days=counted(days, "day"), **words)
+    yield lines("h2", w.say("headings.others"))
+    yield lines("p", text)
+
+
+def anniversaries_by(row: EventRow, today: date) -> tuple[int, ...]:
+    """Which anniversaries of its first day have been by then: of 10, 25, 50, … years, the last
+    two."""
+    if row.start is None or row.start.day is None:
+        return ()
+    first = row.start.first
+    return tuple(n for n in (1, 10, 25, 50, 100, 150, 200) if _later(first, n) <= today)[-2:]
+
+
+def _later(day: date, years: int) -> date:
+    try:
+        return day.replace(year=day.year + years)
+    except ValueError:  # 29 February, or beyond the calendar
+        return date.max if day.year + years > date.max.year else date(day.year + years, 3, 1)
+
+
+def _anniversaries(
+    item: Dated, years: Sequence[int], w: Writer, words: dict[str, str]
+) -> Iterator[Block]:
+    if years:
+        yield lines("h2", w.say("headings.anniversary"))
+        for n in years:
+            weekday = w.weekday(_later(item.first, n))
+            text = w.say("anniversary.fell", n=n, nth=_nth(n), weekday=weekday, **words)
+            yield lines("p", text.replace("1 years", "One year"))
+
+
+CALENDARS = ("hebrew", "persian", "coptic", "ethiopic")
+_EPOCH = date(1, 1, 1).toordinal() + 1721424.5
+
+
+def _calendars(
+    bounds: Sequence[tuple[str, PartialDate | date | None]], w: Writer
+) -> Iterator[Block]:
+    """A table of the days in other calendars. Its lines begin with the names of the calendars, by
+    which a page that is copied with other dates leaves them out."""
+    days = {
+        name: bound.first if isinstance(bound, PartialDate) else bound
+        for name, bound in bounds
+        if bound is not None and (not isinstance(bound, PartialDate) or bound.day)
+    }
+    if len(set(days.values())) == 1:
+        days = {"Date": next(iter(days.values()))}
+    if not days:
+        return
+    rows: list[Row] = [("Calendar", *days)]
+    rows.append(("Julian", *(_julian(day) for day in days.values())))
+    for name in CALENDARS:
+        calendar = open_calendar(name)
+        if all(calendar.first <= day <= calendar.last for day in days.values()):
+            dates = [calendar.from_gregorian(day) for day in days.values()]
+            cells = (f"{d.day} {calendar.month_name(d)} {d.year}" for d in dates)
+            rows.append((name.capitalize(), *cells))
+    weeks = (day.isocalendar() for day in days.values())
+    rows.append(("ISO week", *(f"{y}-W{week:02}-{n}" for y, week, n in weeks)))
+    yield lines("h2", w.say("headings.calendars"))
+    yield table(*rows)
+
+
+def _julian(day: date) -> str:
+    """The day as the Julian calendar counts it, by its four-year cycles."""
+    number = day.toordinal() + 1721425 + 32082  # days since 1 March 4801 BC
+    year, rest = divmod(4 * number + 3, 1461)
+    month, of_month = divmod(5 * (rest // 4) + 2, 153)
+    number = month + 3 - 12 * (month // 10)
+    name = date(2000, number, 1).strftime("%B")
+    return f"{of_month // 5 + 1} {name} {year - 4800 + month // 10}"
+
+
+# Words for spans --------------------------------------------------------------------------------
+
+
+def dates_text(item: Dated, w: Writer) -> str:
+    if item.end is None:
+        return f"since {w.day(item.start)}"
+    if item.start == item.end:
+        return w.day(item.start)
+    return f"{w.day(item.start)} – {w.day(item.end)}"
+
+
+def years_between(first: date, last: date) -> int:
+    """Full years."""
+    return last.year - first.year - ((last.month, last.day) < (first.month, first.day))
+
+
+def length_text(first: date, last: date) -> str:
+    """Such as `3 years and 2 months`; days where it is less than two months."""
+    months = 12 * (last.year - first.year) + last.month - first.month - (last.day < first.day)
+    years, rest = divmod(months, 12)
+    if months < 2:
+        return counted((last - first).days, "day")
+    parts = [counted(years, "year")] if years else []
+    return listed([*parts, counted(rest, "month")] if rest or not parts else parts)
+
+
+def counted(number: int, unit: str) -> str:
+    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
+
+
+def _nth(number: int) -> str:
+    end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else end}"
+
+
+# What has not begun -----------------------------------------------------------------------------
+
+
+def announcement(row: EventRow, invented: bool) -> Sheet:
+    """The article on an event that has not begun. Each of its dates stands in a sentence or a line
+    that says that it is planned."""
+    assert row.start is not None  # nothing is announced without
+    w = Writer("announcement", row.event)
+    title, start, end = event_title(row.event), row.start, row.end
+    when = f"will take place {w.on(start)}"
+    rows: list[Row] = [("Kind", row.kind), ("Planned first day", w.day(start))]
+    if start != end:
+        when = f"will begin {w.on(start)}" + (f" and end {w.on(end)}" if end else "")
+        rows += [("Planned last day", w.day(end))] if end else []
+    blocks = (
+        lines("p", f"{capital(row.event)} is planned and {when}.", "It has not begun yet."),
+        infobox(*rows),
+        _linked([(f"Category: {plural(row.kind)}", category_url(row.kind))]),
+    )
+    truth = f"{'invented world' if invented else 'fact table'}; planned event: {row.event}"
+    return Sheet(article_url(title), title, blocks, truth)
+
+
+# People -----------------------------------------------------------------------------------------
+
 RELATIONS = {
     "holds_office": "Office", "plays_for": "Played for", "manages": "Managed",
     "works_for": "Worked for", "member_of": "Member of", "attends": "Attended",
@@ -116,279 +406,173 @@ INVERSES = {
 }  # fmt: skip
 
 
-def event_article(
-    row: EventRow, level: Difficulty, links: Links, invented: bool, is_printed: bool = True
-) -> Sheet:
-    """The article that proves an event's dates. `is_printed`: the news of its first day are."""
-    rng = chance("article", row.event)
-    title = event_title(row.event)
-    when = f"{capital(row.event)}{_when(row, rng)}."
-    paragraphs = [when, row.summary]
-    rows: list[Row] = [("Kind", row.kind)]
-    if level.hides_dates(title):
-        paragraphs = [PASSAGE.format(it=row.event), row.summary, when]
-    else:
-        named = (("First day", row.start), ("Last day", row.end))
-        rows += [(name, date_text(day, rng)) for name, day in named if day is not None]
-    if row.years:
-        rows.append(("Years", ", ".join(map(str, row.years))))
-    if row.hint:
-        rows.append(("Keywords", ", ".join(keywords(row.hint, level.keywords, rng))))
-    rows.append(("Source", row.source or "not stated"))
-    return Sheet(
-        article_url(title),
-        title,
-        tuple(filter(None, [*paragraphs, INVENTED if invented else ""])),
-        tuple(rows),
-        (*_sites(row, is_printed), *links),
+def person_article(row: LifeRow, level: Difficulty, around: Around, invented: bool) -> Sheet:
+    """The article that proves the days of a life."""
+    w, name, is_late = Writer("person", row.person), row.person, level.hides_dates(row.person)
+    what = a(row.description)
+    days = {"born": w.day(row.start), "died": w.day(row.end), "on_born": w.on(row.start),
+            "on_died": w.on(row.end)}  # fmt: skip
+    lead = (
+        f"{name} was {what}." if is_late else w.say("person.lead", person=name, what=what, **days)
     )
+    age = years_between(row.start, row.end)
+    box: list[Row] = [(name,)]
+    box += [] if is_late else [("Born", days["born"]), ("Died", days["died"])]
+    life = [w.say("person.life", person=name, **days)] if is_late else []
+    life.append(
+        w.say(
+            "person.weekdays", person=name, weekday=w.weekday(row.start),
+            weekday_end=w.weekday(row.end),
+        )
+    )  # fmt: skip
+    life.append(w.say("person.age", person=name, age=age))
+    n = (row.end - row.start).days + 1
+    life.append(w.say("person.days", person=name, days=counted(n, "day")))
+    known = [n for n in (18, 30, 40, 50, 60, 70) if n <= age]
+    for n in w.rng.sample(known, min(2, len(known))):
+        weekday = w.weekday(_later(row.start, n))
+        life.append(w.say("person.birthday", person=name, n=n, nth=_nth(n), weekday=weekday))
+    return _on_person(row, [lead], box, life, w, around, invented)
 
 
-def announcement(row: EventRow, links: Links, invented: bool) -> Sheet:
-    """The article on an event that has not begun. Each of its dates stands in a sentence or a line
-    that says that it is planned."""
-    assert row.start is not None  # nothing is announced without
-    rng = chance("announcement", row.event)
-    title = event_title(row.event)
-    start, end = row.start, row.end
-    when = f"will take place {on_date(start, rng)}"
-    rows: list[Row] = [("Kind", row.kind), ("Planned first day", date_text(start, rng))]
-    if start != end:
-        when = f"will begin {on_date(start, rng)}"
-        when += f" and end {on_date(end, rng)}" if end else ""
-        rows += [("Planned last day", date_text(end, rng))] if end else []
-    paragraphs = [f"{capital(row.event)} is planned and {when}.", "It has not begun yet."]
-    paragraphs += [INVENTED] if invented else []
-    all_links = (_list_link(row), *links)
-    return Sheet(article_url(title), title, tuple(paragraphs), tuple(rows), all_links)
-
-
-def _list_link(row: EventRow) -> Link:
-    return f"List of articles: {row.kind}", list_url(row.kind)
-
-
-def _sites(row: EventRow, is_printed: bool) -> Iterator[Link]:
-    yield _list_link(row)
-    if row.start is not None and row.end is not None:
-        yield f"Almanac: {row.kind}", almanac_url(row.kind, row.start.year)
-    if (day := reported_day(row, "start")) is not None and is_printed:
-        yield "In the Gazette", report_url(row.event, "start", day)
-    if (notes := notes_url(row.event)) is not None and row.start is not None and row.end:
-        yield "Someone's notes", notes
-
-
-def _when(row: EventRow, rng: Random) -> str:
-    if row.start is not None and row.end is None:
-        return f" began {on_date(row.start, rng)} and still lasts"
-    if row.start is None and row.end is not None:
-        return f" ended {on_date(row.end, rng)}"
-    if row.start is None or row.end is None:
-        return f" took place in {listed([str(year) for year in row.years])}"
-    if row.start == row.end:
-        return f" took place {on_date(row.start, rng)}"
-    start, end = on_date(row.start, rng), on_date(row.end, rng)
-    return rng.choice(
-        [
-            f" lasted from {start[3:]} to {end[3:]}",
-            f" began {start} and ended {end}",
-            f", which opened {start}, came to its end {end}",
-        ]
-    )
-
-
-def keywords(hint: str, share: float, rng: Random) -> list[str]:
-    """A part of the words by which a puzzle may allude to an event: enough to find its article
-    by, though the whole allusion may find nothing."""
-    words = list(dict.fromkeys(words_of(hint)))
-    chosen_words = set(rng.sample(words, min(len(words), -int(-share * len(words) // 1))))
-    return [word for word in words if word in chosen_words]
-
-
-def person_article(
-    row: LifeRow, level: Difficulty, spells: Spells, links: Links, invented: bool
-) -> Sheet:
-    rng = chance("person", row.person)
-    born, died = date_text(row.start, rng), date_text(row.end, rng)
-    lead = f"{row.person} (born {born}, died {died}) was {a(row.description)}."
-    rows: list[Row] = [("Born", born), ("Died", died)]
-    paragraphs = [lead]
-    if level.hides_dates(row.person):
-        life_text = f"{row.person} was born on {born} and died on {died}."
-        paragraphs = [
-            PASSAGE.format(it=row.person),
-            f"{row.person} was {a(row.description)}.",
-            life_text,
-        ]
-        rows = []
-    return _on_person(row, paragraphs, rows, rng, spells, links, invented)
-
-
-def living_article(
-    row: LivingRow, level: Difficulty, spells: Spells, links: Links, invented: bool
-) -> Sheet:
+def living_article(row: LivingRow, level: Difficulty, around: Around, invented: bool) -> Sheet:
     """The article on someone who has not died."""
-    rng = chance("person", row.person)
-    born = date_text(row.start, rng)
-    paragraphs = [f"{row.person} was born on {born}."]
-    rows: list[Row] = [("Born", born)]
-    if level.hides_dates(row.person):
-        paragraphs, rows = [PASSAGE.format(it=row.person), *paragraphs], []
-    if row.description:
-        paragraphs.insert(-1, f"{row.person} is {a(row.description)}.")
-    return _on_person(row, paragraphs, rows, rng, spells, links, invented)
+    w, is_late = Writer("person", row.person), level.hides_dates(row.person)
+    born = f"{row.person} was born {w.on(row.start)}."
+    lead = [f"{row.person} is {a(row.description)}."] if row.description else []
+    lead += [] if is_late else [born]
+    box: list[Row] = [(row.person,)] if is_late else [(row.person,), ("Born", w.day(row.start))]
+    life = [born] if is_late else []
+    life.append(f"The day of birth was {w.weekday(row.start)}.")
+    return _on_person(row, lead, box, life, w, around, invented)
 
 
 def _on_person(
     row: LifeRow | LivingRow,
-    paragraphs: list[str],
-    rows: list[Row],
-    rng: Random,
-    spells: Spells,
-    links: Links,
+    lead: list[str],
+    box: list[Row],
+    life: list[str],
+    w: Writer,
+    around: Around,
     invented: bool,
 ) -> Sheet:
-    rows += [_spell(RELATIONS, s, s.object, rng) for s in spells]
-    rows.append(("Source", row.source or "an invented world"))
-    if invented:
-        paragraphs.append(INVENTED)
-    return Sheet(article_url(row.person), row.person, tuple(paragraphs), tuple(rows), links)
+    name = row.person
+    blocks = [lines("p", *lead), infobox(*box)]
+    if isinstance(row, LifeRow) and (story := stories().get(name)):
+        blocks += [lines("h2", w.say("headings.story")), lines("p", story)]
+    blocks += [
+        lines("h2", w.say("headings_of_people.life_head")),
+        lines("p", life[0], " ".join(life[1:])),
+    ]
+    if around.spells:
+        blocks += [lines("h2", w.say("headings_of_people.post_head"))]
+        blocks += [lines("p", w.say("person.post", person=name))]
+        blocks.append(table(*(_spell(RELATIONS, s, s.object, w) for s in around.spells)))
+    for key, events in (("part", around.events), ("times", around.times)):
+        if events:
+            items = (
+                f"{capital(link(*each.named))} ({dates_text(each, w)}), "
+                f"at {years_between(row.start, each.first)}"
+                for each in events
+            )
+            blocks += [lines("h2", w.say(f"headings_of_people.{key}_head"))]
+            blocks += [lines("p", w.say(f"person.{key}", person=name)), lines("ul", *items)]
+    if around.before and around.after:
+        near = {
+            key: f"{link(*each.link)} (born {w.day(each.start)})"
+            for key, (each,) in (("before", around.before), ("after", around.after))
+        }
+        blocks.append(lines("p", w.say("person.born_near", person=name, **near)))
+    blocks += _calendars([("Birth", row.start), ("Death", getattr(row, "end", None))], w)
+    truth = f"{'invented world' if invented else 'fact table'}; life: {name}; {row.source}"
+    return Sheet(article_url(name), name, tuple(blocks), truth)
 
 
-def _spell(words: dict[str, str], spell: IntervalRow, other: str, rng: Random) -> Row:
-    until = date_text(spell.end, rng) if spell.end else "still"
-    return (words[spell.relation], other, f"from {date_text(spell.start, rng)}", f"to {until}")
+def _spell(words: dict[str, str], spell: IntervalRow, other: str, w: Writer) -> Row:
+    until = f"to {w.day(spell.end)}" if spell.end else "to the present"
+    named = link(other, article_url(other))
+    return (words[spell.relation], named, f"from {w.day(spell.start)}", until)
 
 
-def object_article(name: str, spells: Spells) -> Sheet:
+def object_article(name: str, spells: tuple[IntervalRow, ...]) -> Sheet:
     """The article on an office or a club, with everyone in it."""
-    rng = chance("object", name)
+    w = Writer("object", name)
     is_office = spells[0].relation == "holds_office"
     what = "an office that the townspeople vote on" if is_office else "a club"
-    rows = tuple(_spell(INVERSES, spell, spell.subject, rng) for spell in spells)
     people = dict.fromkeys(spell.subject for spell in spells)
-    links = tuple((person, article_url(person)) for person in people)
-    return Sheet(article_url(name), name, (f"{name} is {what}.", INVENTED), rows, links)
+    first, last = spells[0], spells[-1]
+    told = (
+        (
+            f"The first name in its list, {first.subject}, stands there from {w.day(first.start)} "
+            f"on, the latest, {last.subject}, from {w.day(last.start)} on. The list has "
+            f"{counted(len(people), 'name')}."
+        )
+        if len(people) > 1
+        else ""
+    )
+    rows = tuple(_spell(INVERSES, spell, spell.subject, w) for spell in spells)
+    blocks = (lines("p", f"{name} is {what}.", told), table(*rows))
+    return Sheet(article_url(name), name, blocks, f"invented world; {name}")
 
 
-def presidency_article(person: str, terms: tuple[TermRow, ...], level: Difficulty) -> Sheet:
+def presidency_article(
+    person: str,
+    terms: tuple[TermRow, ...],
+    level: Difficulty,
+    around: Around,
+    kin: tuple[Link | None, Link | None],
+) -> Sheet:
     """The article that proves the days of a US president in office."""
-    rng = chance("president", person)
-    title = presidency_title(person)
+    w, title = Writer("president", person), presidency_title(person)
+    is_late = level.hides_dates(title)
     spans = [
-        f"from {date_text(term.start, rng)} "
-        + (f"to {date_text(term.end, rng)}" if term.end else "on, a term that still lasts")
+        f"from {w.day(term.start)} "
+        + (f"to {w.day(term.end)}" if term.end else "on, a term that still lasts")
         for term in terms
     ]
-    terms_text = f"{person} was President of the United States {listed(spans)}."
-    rows: list[Row] = [("Office", "President of the United States")]
-    for number, term in enumerate(terms, start=1):
+    stated = w.say("presidency.terms", person=person, spans=listed(spans))
+    box: list[Row] = [(title,), ("Office", "President of the United States")]
+    for number, term in enumerate(terms if not is_late else (), start=1):
         which = f" (term {number})" if len(terms) > 1 else ""
-        rows.append((f"First day in office{which}", date_text(term.start, rng)))
+        box.append((f"First day in office{which}", w.day(term.start)))
         if term.end:
-            rows.append((f"Last day in office{which}", date_text(term.end, rng)))
-    if level.hides_dates(title):
-        return Sheet(
-            article_url(title), title, (PASSAGE.format(it=title), terms_text), tuple(rows[:1])
-        )
-    return Sheet(article_url(title), title, (terms_text,), tuple(rows))
+            box.append((f"Last day in office{which}", w.day(term.end)))
+    blocks = [lines("p", w.say("presidency.lead", person=person) if is_late else stated)]
+    blocks.append(infobox(*box))
+    if (story := stories().get(title)) and all(term.end for term in terms):
+        blocks += [lines("h2", w.say("headings.story")), lines("p", story)]
+    course = [stated] if is_late else []
+    for term in terms:
+        course.append(w.say("presidency.sworn", person=person, weekday=w.weekday(term.start)))
+        if term.end:
+            days = counted((term.end - term.start).days + 1, "day")
+            span = length_text(term.start, term.end)
+            course[-1] += " " + w.say("presidency.length", person=person, days=days, length=span)
+    blocks += [lines("h2", w.say("headings.course")), lines("p", *course)]
+    named = {k: link(*each) for k, each in zip(("before", "after"), kin, strict=True) if each}
+    if named:
+        key = "between" if len(named) == 2 else f"only_{next(iter(named))}"
+        blocks.append(lines("p", w.say(f"presidency.{key}", person=person, **named)))
+    if around.times:
+        items = (f"{capital(link(*each.named))} ({dates_text(each, w)})" for each in around.times)
+        blocks += [lines("h2", w.say("headings_of_people.times_head"))]
+        blocks += [lines("p", w.say("presidency.events", person=person)), lines("ul", *items)]
+    days_of = [("First day", terms[0].start), ("Last day", terms[-1].end)]
+    blocks += _calendars(days_of, w)
+    return Sheet(article_url(title), title, tuple(blocks), f"fact table; {title}")
 
 
-def list_url(kind: str) -> str:
-    return article_url(f"List of articles: {kind}")
+def category_url(kind: str) -> str:
+    """Where the articles of a kind are listed."""
+    return article_url(f"Category: {plural(kind)}")
 
 
-def kind_list(kind: str, rows: tuple[EventRow, ...], planned: tuple[EventRow, ...] = ()) -> Sheet:
+def category(kind: str, rows: tuple[EventRow, ...], planned: tuple[EventRow, ...] = ()) -> Sheet:
     """Links to the articles of one kind, without dates."""
-    links = [_to(row) for row in rows]
-    links += [(f"{title} (planned)", url) for title, url in map(_to, planned)]
-    return Sheet(
-        list_url(kind), f"List of articles: {kind}", ("Articles of one kind.",), (), tuple(links)
-    )
-
-
-# Pages whose words fit and whose dates do not; each says so to whoever reads it -----------------
-
-NAMESAKES = ("board game", "song", "café", "ferry", "racehorse", "crossword series")
-COPIES = "https://copies.example/page/"
-THINGS = "https://things.example/"
-LATEST = date(2025, 12, 1)
-
-
-def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
-    rng = chance("distractor", row.event)
-    draw = rng.random()
-    if draw < level.copies and row.start is not None and row.end is not None:
-        yield outdated_copy(row, rng)
-    elif draw < level.copies + level.namesakes:
-        yield namesake(row, rng)
-    late = chance("anniversary", row.event)
-    if late.random() < level.anniversaries and (report := anniversary(row, late)) is not None:
-        yield report
-
-
-def outdated_copy(row: EventRow, rng: Random) -> Sheet:
-    """An early copy with the dates that were expected then, which turned out otherwise."""
-    assert row.start is not None
-    assert row.end is not None
-    title = event_title(row.event)
-    start = _moved(row.start.first, rng)
-    end = max(_moved(row.end.first, rng), start)
-    first, last = date_text(start, rng), date_text(end, rng)
-    paragraphs = (
-        f"{capital(row.event)}: expected from {first} to {last}. {title} ({row.kind}). {title}.",
-        f"{row.summary} In short: {row.hint or row.event}.".strip(),
-        "This is an outdated copy, kept as if it were from before the event ended, with the dates "
-        "expected then; the copy and its dates are an invention of this site.",
-    )
-    rows = (("Expected first day", first), ("Expected last day", last))
-    links = (("Current article", article_url(title)),)
-    url = COPIES + article_url(title).rsplit("/", 1)[1]
-    return Sheet(url, title, paragraphs, rows, links, since=max(end, row.end.last))
-
-
-def namesake(row: EventRow, rng: Random) -> Sheet:
-    """Something else that bears the event's name."""
-    title = event_title(row.event)
-    what = rng.choice(NAMESAKES)
-    start = date(rng.randint(1960, 2015), rng.randint(1, 12), rng.randint(1, 28))
-    end = start + timedelta(days=rng.randint(200, 4000))
-    first, last = date_text(start, rng), date_text(end, rng)
-    paragraphs = (
-        f"{title} is a {what}, named after {row.event}. {title} was to be had from {first} to "
-        f"{last}.",
-        f"The {what} {title} is an invention of this site and has nothing else to do with "
-        f"{row.hint or row.event} ({row.kind}).",
-    )
-    rows = (("What", what), ("Available from", first), ("Available until", last))
-    url = f"{THINGS}{slug(what)}/{article_url(title).rsplit('/', 1)[1]}"
-    links = (("The event", article_url(title)),)
-    return Sheet(url, title, paragraphs, rows, links, since=end)
-
-
-def anniversary(row: EventRow, rng: Random) -> Sheet | None:
-    """A report on the commemoration of an event, with the dates of the commemoration."""
-    bound = row.start or row.end
-    if bound is None:
-        return None
-    years = rng.choice([n for n in (10, 25, 50, 75, 100) if bound.year + n < LATEST.year] or [0])
-    if not years:
-        return None
-    first = date(bound.year + years, rng.randint(1, 12), rng.randint(1, 28))
-    last = first + timedelta(days=rng.randint(1, 9))
-    printed = last + timedelta(days=1)
-    title = event_title(row.event)
-    paragraphs = (
-        f"Printed on {date_text(printed, rng)}.",
-        f"The commemoration of {row.event} was opened on {date_text(first, rng)} and closed on "
-        f"{date_text(last, rng)}, {years} years after the event itself.",
-        f"Speakers recalled {row.hint or row.event}. The commemoration is an invention of this "
-        "site.",
-    )
-    url = f"{GAZETTE}{printed:%Y/%m/%d}/{slug(title)}-{years}-years-on"
-    links = ((title, article_url(title)),)
-    return Sheet(url, f"{title} remembered", paragraphs, (), links, "gazette", printed)
-
-
-def _moved(day: date, rng: Random) -> date:
-    """Another day, in another year and month more often than not."""
-    return day + timedelta(days=rng.choice((-1, 1)) * rng.randint(35, 500))
+    w = Writer("category", kind)
+    titles = sorted(event_title(row.event) for row in rows)
+    links = [(title, article_url(title)) for title in titles]
+    links += [(f"{t} (planned)", article_url(t)) for t in (event_title(r.event) for r in planned)]
+    title = f"Category: {plural(kind)}"
+    lead = w.say("calendar_pages.category", kinds=plural(kind))
+    return Sheet(category_url(kind), title, (lines("p", lead), _linked(links)), "list of articles")

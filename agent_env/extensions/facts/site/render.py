@@ -3,53 +3,51 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date, timedelta
 from functools import partial
 
+from agent_env.extensions.facts.site.calendar_pages import almanac, calendar_pages
 from agent_env.extensions.facts.site.encyclopedia import (
-    INVENTED,
-    CrossLinks,
-    Links,
+    LATEST,
+    anniversaries_by,
     announcement,
+    category,
     event_article,
-    kind_list,
     living_article,
     object_article,
     person_article,
     presidency_article,
-    traps,
 )
+from agent_env.extensions.facts.site.misleading import traps
 from agent_env.extensions.facts.site.sheet import (
     DEFAULT,
     LEVELS,
     Difficulty,
-    Link,
     Sheet,
+    Writer,
     capital,
-    chance,
-    date_text,
-    on_date,
+    infobox,
+    lines,
+    link,
 )
+from agent_env.extensions.facts.site.surroundings import Around, Surroundings, presidency
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import (
     EDGE_WORDS,
     Edge,
-    almanac_url,
     article_url,
     event_title,
     notes_url,
+    presidency_title,
     report_url,
     reported_day,
 )
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.sdk.records import MaterialTable
 
-CALLED = "This report was written for the sealed web after a table of facts; no such paper exists."
 
-
-def reports(row: EventRow, invented: bool, ages: bool = False) -> Iterator[Sheet]:
+def reports(row: EventRow, around: Around, invented: bool, ages: bool = False) -> Iterator[Sheet]:
     """News of the first and the last day, each known to the day; one for what lasted a day. In a
     world that ages, the news of the first day do not know how it went on."""
     edges: tuple[Edge, ...] = ("start",) if row.start == row.end else ("start", "end")
@@ -57,53 +55,52 @@ def reports(row: EventRow, invented: bool, ages: bool = False) -> Iterator[Sheet
         day = reported_day(row, edge)
         if day is None:
             continue
-        rng = chance("report", row.event, edge)
+        w, title = Writer("report", row.event, edge), event_title(row.event)
         printed = day + timedelta(days=1)
-        is_told = edges[-1] == edge or not ages
-        verb = {"start": "began", "end": "ended"}[edge]
-        verb = "took place" if row.start == row.end else verb
-        title = event_title(row.event)
+        key = {"start": "begins", "end": "ended"}[edge]
+        key = "took_place" if row.start == row.end else key
+        words = {"it": row.event, "It": capital(row.event), "day": w.weekday(day)}
+        texts = [w.say(f"reports.{key}", **words)]
+        if edge == "end" and (start := reported_day(row, "start")) is not None:
+            days = (day - start).days
+            days_text = f"{days:,} day{'' if days == 1 else 's'}"
+            texts.append(w.say("reports.since", days=days_text, start=w.day(start)))
+        if edges[-1] == edge or not ages:
+            texts.append(row.summary)
+        lately = [each for each in around.before if each.last < day]
+        more = ""
+        if lately:
+            last = lately[-1]
+            dates = w.span(last.start, last.end)
+            more = w.say("reports.lately", title=link(*last.named), dates=dates)
         yield Sheet(
             report_url(row.event, edge, day),
             f"{title} {EDGE_WORDS[edge]}",
             (
-                f"Printed on {date_text(printed, rng)}.",
-                f"{capital(row.event)} {verb} on {date_text(day, rng)}. "
-                f"{row.summary if is_told else ''}".strip(),
-                INVENTED if invented else CALLED,
+                lines("p", w.say("reports.dateline", printed=w.day(printed))),
+                lines("p", " ".join(texts).strip(), more),
+                lines("ul", link(title, article_url(title))),
             ),
-            links=((title, article_url(title)),),
-            style="gazette",
-            since=printed,
+            f"written after {'an invented world' if invented else 'the fact table'}: {row.event}",
+            "gazette",
+            printed,
         )
-
-
-def almanac(kind: str, decade: int, rows: tuple[EventRow, ...], is_last: bool = False) -> Sheet:
-    """A list with dates of what began in one decade; `is_last` where the next has not begun."""
-    title = f"Almanac: {kind}, {decade}s"
-    cells = [
-        (event_title(row.event), str(row.start), str(row.end))
-        for row in sorted(rows, key=lambda row: (str(row.start), row.event))
-    ]
-    near: list[Link] = [
-        (f"Almanac: {kind}, {other}s", almanac_url(kind, other))
-        for other in ((decade - 10,) if is_last else (decade - 10, decade + 10))
-    ]
-    about = (f"First and last days of every {kind} on record that began in these ten years.",)
-    return Sheet(almanac_url(kind, decade), title, about, tuple(cells), tuple(near), "almanac")
 
 
 def notes_on_life(row: LifeRow) -> Iterator[Sheet]:
     """A private page on a person, where someone keeps one."""
     url, name = notes_url(row.person), row.person
     if url is not None:
-        rng = chance("notes", name)
-        rows = (("Born", date_text(row.start, rng)), ("Died", date_text(row.end, rng)))
-        about = (f"A page from my notebook, on {name}.", f"Remembered as {row.description}.")
-        links = ((name, article_url(name)),)
-        yield Sheet(url, f"My notes: {name}", about, rows, links, "notes")
+        w = Writer("notes", name)
+        blocks = (
+            lines("p", f"{name}, {row.description}. From my notebook."),
+            infobox(("Born", w.day(row.start)), ("Died", w.day(row.end))),
+            lines("ul", link(name, article_url(name))),
+        )
+        yield Sheet(url, f"My notes: {name}", blocks, f"life: {name}", "notes")
 
 
+Maker = partial[Iterator[Sheet]]
 Memo = dict[tuple[object, ...], tuple[Sheet, ...]]
 """Pages by the function that makes them and all that they depend on."""
 
@@ -120,48 +117,71 @@ def render_all(
     for make in _makers(tables, level):
         if memo is None:
             sheets: Iterable[Sheet] = make()
-        elif (key := (make.func, *make.args)) in memo:
+        elif (key := _key(make)) in memo:
             sheets = memo[key]
         else:
             sheets = memo[key] = tuple(make())
-        for sheet in sheets:
-            if tables.today is None or sheet.since is None or sheet.since <= tables.today:
-                yield sheet
+        yield from _written_by(sheets, tables.today)
     for table in temporal:
         yield from table_pages(table, level, today=tables.today)
 
 
-def _makers(tables: FactTables, level: Difficulty) -> Iterator[partial[Iterator[Sheet]]]:
+def render_changed(
+    plain: FactTables, moved: FactTables, level: Difficulty
+) -> tuple[list[Sheet], list[Sheet]]:
+    """Of two worlds, the pages of each that depend on rows that the other does not have."""
+    makers = [{_key(make): make for make in _makers(each, level)} for each in (plain, moved)]
+    rest = ([m for key, m in own.items() if key not in other]
+            for own, other in (makers, reversed(makers)))  # fmt: skip
+    one, two = ([sheet for make in own for sheet in make()] for own in rest)
+    return one, two
+
+
+def _key(make: Maker) -> tuple[object, ...]:
+    return (make.func, *make.args)
+
+
+def _written_by(sheets: Iterable[Sheet], today: date | None) -> Iterator[Sheet]:
+    return (s for s in sheets if today is None or s.since is None or s.since <= today)
+
+
+def _makers(tables: FactTables, level: Difficulty) -> Iterator[Maker]:
     """Functions that make all pages but those of temporal tables; their arguments are all that the
     pages depend on."""
-    links, today, invented = CrossLinks(tables), tables.today, tables.invented
+    found, today, invented = Surroundings(tables), tables.today, tables.invented
     for row in tables.events:
         is_printed = today is None or row.start is None or row.start.first < today
-        states = (invented, is_printed, today is not None)
-        yield partial(_event_pages, row, level, links.of_event(row), *states)
+        years = anniversaries_by(row, today or LATEST)
+        own = (level, found.of_event(row), invented, is_printed, years, today is not None)
+        yield partial(_event_pages, row, *own)
     for row in tables.planned:
-        yield partial(_one, announcement, row, links.of_event(row), invented)
+        yield partial(_one, announcement, row, invented)
     for life in tables.people:
-        own = links.spells_of(life.person), links.of_person(life.person)
-        yield partial(_one, person_article, life, level, *own, invented)
+        around = found.of_person(life.person)
+        yield partial(_one, person_article, life, level, around, invented)
         yield partial(notes_on_life, life)
     for person in tables.living:
-        own = links.spells_of(person.person), links.of_person(person.person)
-        yield partial(_one, living_article, person, level, *own, invented)
+        around = found.of_person(person.person)
+        yield partial(_one, living_article, person, level, around, invented)
     for name in dict.fromkeys(spell.object for spell in tables.intervals):
-        yield partial(_one, object_article, name, links.spells_of(name))
+        yield partial(_one, object_article, name, found.spells_of(name))
     terms: dict[str, list[TermRow]] = defaultdict(list)
     for term in tables.presidents:
         terms[term.person].append(term)
-    for president, spans in terms.items():
-        yield partial(_one, presidency_article, president, tuple(spans), level)
+    names = list(terms)
+    near = [None, *((presidency_title(n), article_url(presidency_title(n))) for n in names), None]
+    for at, (name, spans) in enumerate(terms.items()):
+        own_times = found.of_term([presidency(term) for term in spans])
+        kin = (near[at], near[at + 2]) if len(spans) == 1 else (None, None)
+        yield partial(_one, presidency_article, name, tuple(spans), level, own_times, kin)
     kinds, planned = _by_kind(tables.events), _by_kind(tables.planned)
     for kind in sorted(kinds.keys() | planned.keys()):
-        yield partial(_one, kind_list, kind, kinds.get(kind, ()), planned.get(kind, ()))
+        yield partial(_one, category, kind, kinds.get(kind, ()), planned.get(kind, ()))
     for kind in sorted(kinds):
         for decade, rows in sorted(_decades(kinds[kind]).items()):
             is_last = today is not None and decade + 10 > today.year
             yield partial(_one, almanac, kind, decade, tuple(rows), is_last)
+    yield from calendar_pages(tables, found)
 
 
 def _one(make: Callable[..., Sheet], *parts: object) -> Iterator[Sheet]:
@@ -175,59 +195,32 @@ def _by_kind(events: Iterable[EventRow]) -> dict[str, tuple[EventRow, ...]]:
     return {kind: tuple(rows) for kind, rows in kinds.items()}
 
 
-def render_event(
-    tables: FactTables, row: EventRow, level: Difficulty, decades: Collection[int]
-) -> Iterator[Sheet]:
-    """Every page that states or misstates a date of one event of the tables: its own, and the
-    lists of its kind of these decades."""
-    yield from _event_pages(row, level, CrossLinks(tables).of_event(row), tables.invented)
-    same_kind = [each for each in tables.events if each.kind == row.kind]
-    for decade, rows in sorted(_decades(same_kind).items()):
-        if decade in decades:
-            yield almanac(row.kind, decade, tuple(rows))
-
-
-def render_memberships(
-    tables: FactTables, names: Collection[str], level: Difficulty
-) -> Iterator[Sheet]:
-    """Every page that shows the intervals of these people, offices and clubs: their articles."""
-    own = replace(
-        tables,
-        events=tuple(row for row in tables.events if any(name in row.summary for name in names)),
-        people=tuple(life for life in tables.people if life.person in names),
-        intervals=tuple(row for row in tables.intervals if {row.subject, row.object} & set(names)),
-    )
-    links = CrossLinks(own)
-    for life in own.people:
-        spells = links.spells_of(life.person)
-        yield person_article(life, level, spells, links.of_person(life.person), tables.invented)
-    for name in dict.fromkeys(row.object for row in own.intervals if row.object in names):
-        yield object_article(name, links.spells_of(name))
-
-
 def _event_pages(
     row: EventRow,
     level: Difficulty,
-    links: Links,
+    around: Around,
     invented: bool,
-    is_printed: bool = True,
-    ages: bool = False,
+    is_printed: bool,
+    anniversaries: tuple[int, ...],
+    ages: bool,
 ) -> Iterator[Sheet]:
     """Its article, and what stands on other sites; nothing misleads about what still lasts in a
     world that ages."""
-    yield event_article(row, level, links, invented, is_printed)
-    yield from reports(row, invented, ages)
+    yield event_article(row, level, around, invented, is_printed, anniversaries)
+    yield from reports(row, around, invented, ages)
     # a private page on an event whose both ends are known, where someone keeps one
     url, title = notes_url(row.event), event_title(row.event)
     if url is not None and row.start is not None and row.end is not None:
-        rng = chance("notes", row.event)
+        w = Writer("notes", row.event)
         sentence = (
-            f"Copied out for my own use: {row.event}, begun {on_date(row.start, rng)}, over "
-            f"{on_date(row.end, rng)}."
+            f"Copied out for my own use: {row.event}, begun {w.on(row.start)}, over "
+            f"{w.on(row.end)}."
         )
-        paragraphs = (f"A page from my notebook. {row.summary}".strip(), sentence)
-        links = ((title, article_url(title)),)
-        yield Sheet(url, f"My notes: {title}", paragraphs, (), links, "notes")
+        blocks = (
+            lines("p", f"{row.summary} So far my notebook.".strip(), sentence),
+            lines("ul", link(title, article_url(title))),
+        )
+        yield Sheet(url, f"My notes: {title}", blocks, f"event: {row.event}", "notes")
     if row.end is not None or not ages:
         yield from traps(row, level)
 

@@ -1,17 +1,28 @@
 """Pages on the rows of temporal tables, and what misleads beside them.
 
-An outdated copy has the rows as they were known on an earlier day; it bears the same title and says
-from when it is. A namesake lists the same names with dates that are invented, and says so.
+An old version has the rows as they were known on an earlier day; it bears the same title and says
+from when it is. A namesake lists the same names with other dates, for something named after them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.extensions.facts.site.encyclopedia import COPIES, NAMESAKES, PASSAGE, THINGS
-from agent_env.extensions.facts.site.sheet import Difficulty, Link, Row, Sheet, chance, date_text
+from agent_env.extensions.facts.site.misleading import COPIES, NAMESAKES, THINGS
+from agent_env.extensions.facts.site.sheet import (
+    Block,
+    Difficulty,
+    Sheet,
+    Writer,
+    a,
+    chance,
+    lines,
+    link,
+    listed,
+)
 from agent_env.extensions.facts.tables.articles import RowPage, TablePages, time_places
 from agent_env.sdk.records import MaterialTable
 from agent_env.temporal.days import PartialDate
@@ -37,17 +48,19 @@ def table_pages(
         if only is not None and set(page.rows).isdisjoint(only):
             continue
         rows = [table.rows[place] for place in page.rows]
-        lead = f"{page.title}. {_whole(page)}"
-        late = level.hides_dates(page.url)
-        paragraphs = [PASSAGE.format(it=page.title), lead] if late else [lead]
+        w = Writer("rows", page.url)
         links = dict.fromkeys(
             (value, by_value[name, value].url)
             for row in rows
             for name, value in _values(table, row)
             if (name, value) in by_value and ((name, value),) != page.values
         )
-        row_blocks = _rows(table, rows, chance("rows", page.url))
-        yield Sheet(page.url, page.title, tuple(paragraphs), row_blocks, tuple(links)[:LINKED])
+        table_block = _rows(table, rows, w)
+        about = [lines("p", f"{page.title}. {_whole(page)}")]
+        if level.hides_dates(page.url):  # the rows stand behind what can be said of them
+            about.append(lines("p", *_summary(table, rows)))
+        ends = lines("ul", *(link(*each) for each in tuple(links)[:LINKED]))
+        yield Sheet(page.url, page.title, (*about, table_block, ends), f"table {page.table}")
         rng = chance("distractor", page.url)
         draw = rng.random()
         if draw < level.copies:
@@ -72,28 +85,40 @@ def _values(table: MaterialTable, row: Cells) -> Iterator[tuple[str, str]]:
             yield table.columns[place], str(cell)
 
 
-def _rows(table: MaterialTable, rows: Sequence[Cells], rng: Random) -> tuple[Row, ...]:
+def _summary(table: MaterialTable, rows: Sequence[Cells]) -> Iterator[str]:
+    """What else stands in the rows, most frequent first."""
+    for place, name in enumerate(table.columns):
+        if place in time_places(table):
+            continue
+        values = Counter(str(row[place]) for row in rows if row[place] not in (None, ""))
+        if len(values) > 1:
+            named = listed(value for value, _ in values.most_common(8))
+            more = f", and {len(values) - 8} more" if len(values) > 8 else ""
+            yield f"The column {name} has {named}{more}."
+
+
+def _rows(table: MaterialTable, rows: Sequence[Cells], w: Writer) -> Block:
     """A line of heads, then a numbered line for each row, its dates last."""
     time = time_places(table)
     own = [place for place in range(len(table.columns)) if place not in time]
     head = ("No.", *(table.columns[place] for place in own), "from", "until")
-    lines = [
+    own_lines = (
         (
             str(number),
             *(("" if row[place] is None else " ".join(str(row[place]).split())) for place in own),
-            _day(row[time[0]], rng),
-            _day(row[time[1]], rng),
+            _day(row[time[0]], w),
+            _day(row[time[1]], w),
         )
         for number, row in enumerate(rows, start=1)
-    ]
-    return (head, *lines)
+    )
+    return "table", (head, *own_lines)
 
 
-def _day(cell: str | int | float | None, rng: Random) -> str:
+def _day(cell: str | int | float | None, w: Writer) -> str:
     if cell in (None, ""):
         return STILL
     try:
-        return date_text(PartialDate.parse(str(cell)), rng)
+        return w.day(PartialDate.parse(str(cell)))
     except ValueError:
         return str(cell)  # a published table may hold other notations
 
@@ -118,20 +143,26 @@ def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | 
     ]
     last = known_rows[-1]
     latest = ", ".join(value for _, value in _values(table, last))
-    paragraphs = (
-        f"{page.title}. The latest entry is {latest}, from {_day(last[start], rng)} on.",
-        f"All {len(known_rows)} entries known, in the order of their beginnings.",
-        f"This is an outdated copy, kept as it was on {_day(day, rng)}; what came later is not in "
-        "it.",
+    w = Writer("copy", page.url)
+    blocks = (
+        lines(
+            "p",
+            f"This page is an old version, kept as it stood on {_day(day, w)}. What came later is "
+            "in the current one.",
+            f"{page.title}. The latest entry is {latest}, from {_day(last[start], w)} on. "
+            f"{len(known_rows)} {'entry' if len(known_rows) == 1 else 'entries'}, in the order of "
+            "their beginnings.",
+        ),
+        _rows(table, known_rows, w),
+        lines("ul", link("Current version", page.url)),
     )
-    links: tuple[Link, ...] = (("Current page", page.url),)
     url = f"{COPIES}{page.url.rsplit('/', 2)[1]}/{page.url.rsplit('/', 1)[1]}"
-    return Sheet(url, page.title, paragraphs, _rows(table, known_rows, rng), links)
+    return Sheet(url, page.title, blocks, f"invented: an old version of a page of {page.table}")
 
 
 def _namesake(table: MaterialTable, page: RowPage, rng: Random, today: date | None) -> Sheet:
     """The same names, in another order and at other times, of something that is named after it."""
-    what = rng.choice(NAMESAKES)
+    noun = rng.choice(list(NAMESAKES))
     start, end = time_places(table)
     rows = [table.rows[place] for place in page.rows]
     mixed = rng.sample(rows, len(rows))
@@ -143,14 +174,17 @@ def _namesake(table: MaterialTable, page: RowPage, rng: Random, today: date | No
             dates = {place: _moved(row[place], -step) for place in (start, end)}
         moved.append(tuple(dates.get(place, cell) for place, cell in enumerate(other)))
     moved.sort(key=lambda row: str(row[start]))
-    paragraphs = (
-        f"{page.title}. A {what} of this name, and who had a part in it.",
-        f"The {what} and all its dates are an invention of this site and have nothing else to do "
-        f"with {page.title}.",
+    about = (
+        f"{page.title} is {a(noun)} named after {page.title}. Those who had a part in the {noun}, "
+        "and when, are listed here."
     )
-    url = f"{THINGS}{what.replace(' ', '-')}/{page.url.rsplit('/', 1)[1]}"
-    links: tuple[Link, ...] = (("What it is named after", page.url),)
-    return Sheet(url, page.title, paragraphs, _rows(table, moved, rng), links)
+    blocks = (
+        lines("p", about),
+        _rows(table, moved, Writer("namesake", page.url)),
+        lines("ul", link("What it is named after", page.url)),
+    )
+    url = f"{THINGS}{noun.replace(' ', '-')}/{page.url.rsplit('/', 1)[1]}"
+    return Sheet(url, page.title, blocks, f"invented: {a(noun)} named after a page of {page.table}")
 
 
 def _moved(cell: str | int | float | None, step: timedelta) -> str | None:

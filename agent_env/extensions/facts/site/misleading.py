@@ -1,0 +1,139 @@
+"""Pages whose words fit and whose dates do not: old versions, namesakes, later commemorations.
+
+Each reads like what it is on the real web; that it is invented stands in the page's source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+from random import Random
+
+from agent_env.extensions.facts.site.encyclopedia import LATEST
+from agent_env.extensions.facts.site.sheet import (
+    Difficulty,
+    Sheet,
+    Writer,
+    a,
+    capital,
+    chance,
+    infobox,
+    lines,
+    link,
+)
+from agent_env.extensions.facts.tables.articles import GAZETTE, article_url, event_title, slug
+from agent_env.extensions.facts.tables.tables import EventRow
+
+NAMESAKES = {
+    "board game": "sold", "song": "played on the radio", "café": "open", "ferry": "in service",
+    "racehorse": "entered in races", "crossword series": "printed",
+}  # fmt: skip
+"""What may bear the name of something else, and what is said of its time."""
+PLANNED = frozenset(
+    """campaign congress coronation council conference election exhibition expedition exposition
+    festival flight games hearing journey match mission programme referendum talks tournament visit
+    voyage""".split()
+)
+"""Kinds of events whose days are set before they begin."""
+COPIES = "https://copies.example/page/"
+THINGS = "https://things.example/"
+
+
+def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
+    rng = chance("distractor", row.event)
+    draw = rng.random()
+    if draw < level.copies and row.start is not None and row.end is not None:
+        yield outdated_copy(row, rng)
+    elif draw < level.copies + level.namesakes:
+        yield namesake(row, rng)
+    late = chance("anniversary", row.event)
+    if late.random() < level.anniversaries and (report := anniversary(row, late)) is not None:
+        yield report
+
+
+def outdated_copy(row: EventRow, rng: Random) -> Sheet:
+    """An early version with the dates that were expected then, or with wrong ones."""
+    assert row.start is not None
+    assert row.end is not None
+    w, title = Writer("copy", row.event), event_title(row.event)
+    start = moved(row.start.first, rng)
+    end = max(moved(row.end.first, rng), start)
+    is_plan = row.kind in PLANNED
+    kept = w.day(start - timedelta(days=20) if is_plan else end + timedelta(days=40))
+    first, last = w.day(start), w.day(end)
+    names = ("Expected first day", "Expected last day") if is_plan else ("First day", "Last day")
+    when = w.say(
+        "misleading.copy_when", it=row.event, It=capital(row.event), first=first, last=last
+    )
+    blocks = (
+        lines("p", w.say(f"misleading.{'planned' if is_plan else 'mirror'}", kept=kept)),
+        lines("p", f"{when} {row.summary}".strip()),
+        infobox((title,), ("Kind", row.kind), (names[0], first), (names[1], last)),
+        lines("ul", link("Current version", article_url(title))),
+    )
+    url = COPIES + article_url(title).rsplit("/", 1)[1]
+    since = max(end + timedelta(days=40), row.end.last)
+    return Sheet(
+        url,
+        title,
+        blocks,
+        f"invented: an old version with other dates than {row.event}",
+        since=since,
+    )
+
+
+def namesake(row: EventRow, rng: Random) -> Sheet:
+    """Something else that bears the event's name."""
+    w, title = Writer("namesake", row.event), event_title(row.event)
+    noun = rng.choice(list(NAMESAKES))
+    start = date(rng.randint(1960, 2015), rng.randint(1, 12), rng.randint(1, 28))
+    end = start + timedelta(days=rng.randint(200, 4000))
+    first, last = w.day(start), w.day(end)
+    words = {"title": title, "it": row.event, "noun": noun, "kind": row.kind}
+    blocks = (
+        lines(
+            "p",
+            w.say(
+                "misleading.thing",
+                what=a(noun),
+                sold=NAMESAKES[noun],
+                first=first,
+                last=last,
+                **words,
+            ),
+            w.say("misleading.thing_more", **words),
+        ),
+        infobox((title,), ("What", noun), ("From", first), ("Until", last)),
+        lines("ul", f"{link(title, article_url(title))}, the {row.kind}"),
+    )
+    url = f"{THINGS}{slug(noun)}/{article_url(title).rsplit('/', 1)[1]}"
+    return Sheet(url, title, blocks, f"invented: {a(noun)} named after {row.event}", since=end)
+
+
+def anniversary(row: EventRow, rng: Random) -> Sheet | None:
+    """A report on the commemoration of an event, with the dates of the commemoration."""
+    bound = row.start or row.end
+    if bound is None:
+        return None
+    years = rng.choice([n for n in (10, 25, 50, 75, 100) if bound.year + n < LATEST.year] or [0])
+    if not years:
+        return None
+    first = date(bound.year + years, rng.randint(1, 12), rng.randint(1, 28))
+    last = first + timedelta(days=rng.randint(1, 9))
+    printed = last + timedelta(days=1)
+    w, title = Writer("remembered", row.event), event_title(row.event)
+    days = {"first": w.day(first), "last": w.day(last)}
+    text = w.say("misleading.remembered", it=row.event, years=years, **days)
+    more = w.say("misleading.remembered_more", summary=row.summary) if row.summary else ""
+    blocks = (
+        lines("p", w.say("reports.dateline", printed=w.day(printed)), text, more),
+        lines("ul", link(title, article_url(title))),
+    )
+    url = f"{GAZETTE}{printed:%Y/%m/%d}/{slug(title)}-{years}-years-on"
+    truth = f"invented: a commemoration of {row.event}"
+    return Sheet(url, f"{title} remembered", blocks, truth, "gazette", printed)
+
+
+def moved(day: date, rng: Random) -> date:
+    """Another day, in another year and month more often than not."""
+    return day + timedelta(days=rng.choice((-1, 1)) * rng.randint(35, 500))
