@@ -132,10 +132,11 @@ PLANTED = {
 
 @pytest.fixture(scope="module", params=PLANTED)
 def planted(request, tmp_path_factory):
-    """A run of the policy in all worlds, its comparison, and what was planted."""
+    """A run of the policy in all worlds, its comparison, and what was planted. The seed is one with
+    which no guess agrees by chance with another date that was shown."""
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
-        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, seed=4, progress=False,
         faults=["web_search=error:0.3"], out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip
     return run, run.comparison(pytest.fail), verdicts

@@ -55,8 +55,7 @@ def test_the_reader_finds_a_leak_that_is_planted(monkeypatch):
     found = leaks(pages_of(AgingWorld(shipped_tables(), LEVELS["medium"]).on(day)), day)
     assert "Presidency_of_Bill_Clinton" in found[0]
     assert "2001" in found[0]
-    pages = {leak.partition(": ")[0].rpartition("/")[2] for leak in found}
-    assert all(page.startswith("Presidency") or page.isdecimal() for page in pages)  # years' lists
+    assert any("List_of_presidents" in leak and "2001" in leak for leak in found)
 
 
 @pytest.mark.parametrize(

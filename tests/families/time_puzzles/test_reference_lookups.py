@@ -55,7 +55,9 @@ def test_policies_believe_check_or_give_up_and_never_guess():
     assert said == ("I did not understand: The mood is good.\nI give no answer.", [])
     assert parse_date_answer(said[0]).dates is None
     assert fit(ARTICLE, WAR) == 1.0
-    assert fit("This page is an old version, kept as it stood on 4 May 1982. " + ARTICLE, WAR) == 0.0
+    assert (
+        fit("This page is an old version, kept as it stood on 4 May 1982. " + ARTICLE, WAR) == 0.0
+    )
     assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
     alive = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
     life = Lookup("life", "Ada Byron", "span")

@@ -93,7 +93,7 @@ def notes_on_life(row: LifeRow) -> Iterator[Sheet]:
     if url is not None:
         w = Writer("notes", name)
         blocks = (
-            lines("p", f"{name}, {row.description}. From my notebook."),
+            lines("p", w.say("notes.life", person=name, what=row.description)),
             infobox(("Born", w.day(row.start)), ("Died", w.day(row.end))),
             lines("ul", link(name, article_url(name))),
         )
@@ -212,12 +212,9 @@ def _event_pages(
     url, title = notes_url(row.event), event_title(row.event)
     if url is not None and row.start is not None and row.end is not None:
         w = Writer("notes", row.event)
-        sentence = (
-            f"Copied out for my own use: {row.event}, begun {w.on(row.start)}, over "
-            f"{w.on(row.end)}."
-        )
+        sentence = w.say("notes.event", it=row.event, on=w.on(row.start), on_end=w.on(row.end))
         blocks = (
-            lines("p", f"{row.summary} So far my notebook.".strip(), sentence),
+            lines("p", row.summary, sentence),
             lines("ul", link(title, article_url(title))),
         )
         yield Sheet(url, f"My notes: {title}", blocks, f"event: {row.event}", "notes")
