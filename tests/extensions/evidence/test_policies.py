@@ -130,13 +130,16 @@ PLANTED = {
 }  # fmt: skip
 
 
+SEEDS = {"guesser": 10}
+"""Of a run in which no guess agrees by chance with another date that was shown."""
+
+
 @pytest.fixture(scope="module", params=PLANTED)
 def planted(request, tmp_path_factory):
-    """A run of the policy in all worlds, its comparison, and what was planted. The seed is one with
-    which no guess agrees by chance with another date that was shown."""
+    """A run of the policy in all worlds, its comparison, and what was planted."""
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
-        "time-puzzles", model=model, conditions=["base", "web"], limit=8, seed=4, progress=False,
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, seed=SEEDS.get(request.param, 1), progress=False,
         faults=["web_search=error:0.3"], out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip
     return run, run.comparison(pytest.fail), verdicts
