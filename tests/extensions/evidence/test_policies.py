@@ -139,8 +139,9 @@ def planted(request, tmp_path_factory):
     """A run of the policy in all worlds, its comparison, and what was planted."""
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
-        "time-puzzles", model=model, conditions=["base", "web"], limit=8, seed=SEEDS.get(request.param, 1), progress=False,
-        faults=["web_search=error:0.3"], out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
+        seed=SEEDS.get(request.param, 1), faults=["web_search=error:0.3"],
+        out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip
     return run, run.comparison(pytest.fail), verdicts
 
