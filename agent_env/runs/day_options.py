@@ -84,6 +84,17 @@ class DayOptions:
         return condition.model_copy(update={"says_today": is_said})
 
 
+def check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
+    """ConfigError for a condition without a day, where a question asks about the present."""
+    dayless = next((each.name for each in conditions if each.today is None), None)
+    asking = (each.id for each in samples if task.needs_day and task.needs_day(each))
+    if dayless is not None and (name := next(asking, None)) is not None:
+        raise ConfigError(
+            f"condition '{dayless}': question {name} asks about the present, so its answer is that "
+            "of a day; name the day with --today YYYY-MM-DD"
+        )
+
+
 def on_their_days(
     sample_set: SampleSet, conditions: Sequence[Condition], task: Task, note: Callable[[str], None]
 ) -> tuple[SampleSet, dict[str, str]]:

@@ -106,6 +106,11 @@ async def make_set(options: GenerateOptions, listener: Listener) -> GenerateResu
     tier = family.tier_of(options.difficulty, chosen)
     sample_set = family.make_tier(options.limit, options.seed, chosen, tier)
     task = family.make_task("default", chosen, by_digest(sample_set.tables))
+    if task.needs_day and any(map(task.needs_day, sample_set.samples)):
+        raise ConfigError(
+            "these questions ask about the present, so their answers are those of a day: run makes "
+            f"and asks them: agent-env run {options.task} --option present=true --today YYYY-MM-DD"
+        )
     solved = tuple(
         SolvedByShortcut(
             shortcut.name, shortcut.rule, tuple(solved_by(task, shortcut, sample_set.samples)),

@@ -23,7 +23,7 @@ from agent_env.records.schema import Condition, MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.batch_options import batch_settings
-from agent_env.runs.day_options import on_their_days
+from agent_env.runs.day_options import check_days, on_their_days
 from agent_env.runs.disturbances import run_disturbances
 from agent_env.runs.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.options import PreflightWish, RunOptions
@@ -156,6 +156,7 @@ async def plan_run(
     sample_set = select_samples(options, family, family_options, task, tier)
     for text in sample_set.notes:
         note(text)
+    check_days(sample_set.samples, conditions, task)
     _check_tables(conditions, sample_set, plugins)
     if sample_set.tables:
         task = make_task(by_digest(sample_set.tables))

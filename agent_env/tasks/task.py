@@ -155,6 +155,9 @@ class Task:
     """None for a family whose worlds cannot be shifted."""
     on_day: OnDay | None = None
     """None for a family without questions about the present."""
+    needs_day: Callable[[Sample], bool] | None = None
+    """Whether a question asks about the present, so that a run has to name its day; None: none
+    does. One that states the day itself needs none."""
     changes: Callable[[Sample], Iterable[date]] | None = None
     """The days on which the answer to such a question may have changed; None: not known."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)

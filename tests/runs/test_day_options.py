@@ -9,6 +9,7 @@ from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.day_options import DayOptions, on_their_days
 from agent_env.runs.fork import fork
+from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.options import ForkOptions, RunOptions
 from agent_env.runs.plan import conditions_of, samples_of, task_of
 from agent_env.tasks.conditions import on_day
@@ -93,3 +94,33 @@ def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
     forked = asyncio.run(fork(trace, options, QUIET))
     (condition,) = forked.manifest.conditions
     assert (condition.name, condition.today, condition.says_today) == ("cal~on-1995-06-01", A, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "conditions"),
+    [
+        ("time-puzzles", (), ()),
+        ("time-puzzles", ("solutions=1",), ("explicit",)),
+        ("time-puzzles", ("years=1900-2050",), ("python", f"base~on-{A}")),
+        ("timeqa", (), ()),
+        ("timeqa", ("setting=closed-book",), ("base",)),
+        ("timeqa", ("setting=reasonqa", "levels=hard"), ("base",)),
+        ("tempreason", (), ()),
+        ("tempreason", ("setting=closed-book",), ("base", "python")),
+        ("tempreason", ("setting=open-book", "levels=L2"), ("base",)),
+    ],
+)
+def test_a_run_about_the_present_is_refused_without_a_day(name, options, conditions, tmp_path):
+    with pytest.raises(ConfigError, match=r"asks about the present, .*--today YYYY-MM-DD"):
+        finished(tmp_path, name, limit=2, options=("present=true", *options), conditions=conditions)
+
+
+def test_a_question_that_states_its_day_needs_no_other(tmp_path):
+    finished(tmp_path / "run", "tdbench", limit=2, options=("kinds=current", "book=closed"))
+    shown = ("kinds=current",)
+    for options in (shown, (*shown, "book=closed", "domains=offices"), (*shown, "phrasings=1")):
+        questions = samples_of(RunOptions("tdbench", limit=60, options=options)).samples
+        assert all(sample.now[:4] in sample.question for sample in questions)
+    options = GenerateOptions("time-puzzles", tmp_path / "x.jsonl", options=("present=true",))
+    with pytest.raises(ConfigError, match="run makes and asks them: agent-env run time-puzzles"):
+        asyncio.run(make_set(options, QUIET))

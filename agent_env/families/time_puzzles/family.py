@@ -186,8 +186,8 @@ class PuzzleOptions(Record):
     unchecked: bool = False
     """The paper's rules alone, no guarantees."""
     present: bool = Field(default=False, exclude_if=lambda value: not value)
-    """Only puzzles with a span that is counted from today, which is 31 December 2025, or the day of
-    --today: last year, the three weeks before today, the present US president."""
+    """Only puzzles with a span that is counted from the day of --today: last year, the three weeks
+    before today, the present US president."""
     processes: int | None = Field(default=None, ge=1, exclude=True)
     """The output is the same for any number; default: one a processor."""
 

@@ -18,13 +18,13 @@ from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, solve_facts
-from agent_env.families.time_puzzles.wording import Wording
+from agent_env.families.time_puzzles.wording import Wording, plain_sentence
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift
 from agent_env.temporal.days import DayRange
 
 PRESENT = "2025-12-31"
-"""Today of a puzzle where no day is named."""
+"""The day on which a puzzle has its number of solutions; a run asks it on the days of --today."""
 MOST_DATES = 31
 TRIES = 400
 """Draws for one puzzle."""
@@ -109,13 +109,18 @@ def _puzzle(
     )  # fmt: skip
 
 
+def needs_day(puzzle: TimePuzzle) -> bool:
+    """Whether a span is counted from the present day, which no constraint names."""
+    return any(isinstance(fact, ft.Relative) for fact in puzzle.facts)
+
+
 def on_day(
     puzzle: TimePuzzle, day: date, tables: Callable[[], FactTables]
 ) -> Mapping[str, JsonValue]:
     """The fields of such a puzzle that are others on the day; {} for a puzzle without a span that
     is counted from it. CannotShift where the day is not one of its years, or it has too many
     dates."""
-    if not any(isinstance(fact, ft.Relative) for fact in puzzle.facts):
+    if not needs_day(puzzle):
         return {}
     first, last = map(int, puzzle.years.split("-"))
     if not first + 10 <= day.year <= last:
@@ -124,7 +129,7 @@ def on_day(
         fact.model_copy(update={"today": str(day)}) if isinstance(fact, ft.Relative) else fact
         for fact in puzzle.facts
     ]
-    sets, wording = _solver(tables(), first, last)
+    sets, wording = solver(tables(), first, last)
     try:
         answer = solve_facts(facts, sets.days.everything, sets).answer
     except KeyError as exc:
@@ -140,7 +145,18 @@ def on_day(
     }
 
 
+@lru_cache(maxsize=1)
+def relative_sentences() -> Mapping[str, ft.Relative]:
+    """The spans that are counted from a day, by their sentences; of no day."""
+    facts = [
+        ft.Relative.model_validate({"unit": unit, "back": back, "today": ""})
+        for unit, numbers in SPANS
+        for back in numbers
+    ]
+    return {plain_sentence(fact): fact for fact in facts}
+
+
 @lru_cache(maxsize=4)
-def _solver(tables: FactTables, first: int, last: int) -> tuple[DaySets, Wording]:
+def solver(tables: FactTables, first: int, last: int) -> tuple[DaySets, Wording]:
     sets = DaySets(DayRange(date(first, 1, 1), date(last, 12, 31)), tables)
     return sets, Wording(tables, sets)

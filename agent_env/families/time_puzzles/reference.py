@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import re
+from collections.abc import Set
 from functools import lru_cache
 
 from agent_env.extensions.reference.turns import History, Step, Turn, read_history
@@ -20,12 +21,15 @@ from agent_env.families.time_puzzles.reference_lookups import (
     find_once,
     find_thoroughly,
     inside,
+    on_day,
     queries,
     read_prompt,
 )
 
 _ANSWER = re.compile(r"^.*(MY ANSWER: \S.*)$", re.M)
 _FITS = re.compile(r"(?:hold on|that fit are) (\d{4}-\d{2}-\d{2}(?:, \d{4}-\d{2}-\d{2})*)")
+_TODAY = re.compile(r"^Today is [^\n(]*\((\d{4}-\d\d-\d\d)\)|^(\d{4}-\d\d-\d\d) is a ", re.M)
+"""The day, as the prompt, a program and the calendar say it."""
 _CALL = re.compile(r"\bcall (?:of )?(\w+) (?:with the text|for) ([a-z]+-\d{4})\b", re.I)
 _LEAVE = re.compile(r"\b(?:nothing but the code|is to write) ([a-z]+-\d{4})\b")
 
@@ -35,10 +39,19 @@ def next_step(turn: Turn) -> Step | None:
     tools, history = turn.offered, read_history(turn.messages)
     find = FINDS.get(turn.habit, find_thoroughly) if turn.thorough else find_once
     prompt = read_prompt(history.prompt)
-    if not prompt.clauses and not prompt.lookups and not (prompt.announced and prompt.unread):
+    is_other = not prompt.clauses and not prompt.lookups and not prompt.counted
+    if is_other and not (prompt.announced and prompt.unread):
         return None
     if prompt.unread:  # an answer from the other constraints would be a guess
         return f"I did not understand: {'; '.join(prompt.unread)}\nI give no answer.", []
+    if prompt.counted:
+        texts = (each.content for each in turn.messages if each.role in ("user", "tool"))
+        day = next((found[1] or found[2] for text in texts if (found := _TODAY.search(text))), None)
+        if day is None:
+            return _ask_day(tools, history)
+        prompt = on_day(prompt, day)
+        if history.printed is not None and _TODAY.match(history.printed):
+            history.printed = None
     if turn.source != "pages":
         # searches until something is found, then the answer from memory, or by guessing the event's
         # value; lives and terms in office are remembered either way
@@ -67,6 +80,16 @@ def next_step(turn: Turn) -> Step | None:
     if calls:
         return "I look up what I do not know.", calls
     return _finish(tools, history, prompt, states)
+
+
+def _ask_day(tools: Set[str], history: History) -> Step:
+    """The call that tells what day it is; without one there is no answer."""
+    if "python" in tools and history.printed is None:
+        code = "import datetime\nprint(f'Today is ({datetime.date.today()}).')"
+        return "I ask for the day.", [("python", {"code": code})]
+    if "calendars" in tools and not history.checked:
+        return "I ask for the day.", [("calendars", {"operation": "describe", "date": "today"})]
+    return "I do not know what day it is.\nI give no answer.", []
 
 
 def answer_by_habit(turn: Turn, history: History) -> Step | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 from itertools import chain
@@ -52,6 +52,8 @@ class ParsedPrompt:
     """Constraints of unknown form."""
     announced: bool = True
     """Whether a line says that constraints follow."""
+    counted: tuple[ft.Relative, ...] = ()
+    """Spans that are counted from the present day."""
 
 
 def read_prompt(text: str) -> ParsedPrompt:
@@ -64,6 +66,7 @@ def read_prompt(text: str) -> ParsedPrompt:
     clauses: list[Clause] = []
     lookups: list[Lookup] = []
     unread: list[str] = []
+    counted: list[ft.Relative] = []
     announced, items = _items(text)
     for item in items:
         constraint = read_constraint(item, days)
@@ -71,13 +74,35 @@ def read_prompt(text: str) -> ParsedPrompt:
             lookups.append(constraint)
         elif constraint is not None:
             clauses.append(constraint)
+        elif item.startswith("The date lies ") and (relative := _counted(item)) is not None:
+            counted.append(relative)
         else:
             unread.append(item)
     if not announced and 2 * len(unread) > len(items):
         clauses, lookups = [], []
     return ParsedPrompt(
-        str(days.first), str(days.last), tuple(clauses), tuple(lookups), tuple(unread), announced
-    )
+        str(days.first), str(days.last), tuple(clauses), tuple(lookups), tuple(unread), announced,
+        tuple(counted),
+    )  # fmt: skip
+
+
+def _counted(text: str) -> ft.Relative | None:
+    """The span that is counted from the present day; None for another sentence."""
+    from agent_env.families.time_puzzles.present import relative_sentences  # it loads the tables
+
+    return relative_sentences().get(text)
+
+
+def on_day(prompt: ParsedPrompt, day: str) -> ParsedPrompt:
+    """The prompt with the spans that are counted from this day; a president of the shipped
+    table."""
+    from agent_env.extensions.facts.tables.tables import shipped_tables  # most prompts need none
+    from agent_env.families.time_puzzles.present import solver
+
+    sets, _ = solver(shipped_tables(), int(prompt.first[:4]), int(prompt.last[:4]))
+    facts = [each.model_copy(update={"today": day}) for each in prompt.counted]
+    spans = [[[*map(str, run)] for run in sets.days.runs(sets.of(fact))] for fact in facts]
+    return replace(prompt, clauses=(*prompt.clauses, *(["spans", each] for each in spans)))
 
 
 def _items(text: str) -> tuple[bool, list[str]]:

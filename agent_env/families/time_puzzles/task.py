@@ -134,6 +134,11 @@ def make_task(
 
         return on_day(time_puzzle(sample), day, tables)
 
+    def needs_day(sample: Sample) -> bool:
+        from agent_env.families.time_puzzles.present import needs_day
+
+        return needs_day(time_puzzle(sample))
+
     return Task(
         name=NAME,
         sample_type=TimePuzzle,
@@ -150,6 +155,7 @@ def make_task(
         form=lambda sample: answer_form(time_puzzle(sample)),
         shift=shift,
         on_day=on_day,
+        needs_day=needs_day,
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )

@@ -47,6 +47,11 @@ def _words(fact: ft.Fact) -> dict[str, object]:
     return dict(fact) | more
 
 
+def plain_sentence(fact: ft.Fact) -> str:
+    """The implicit constraint of a fact that is no event."""
+    return _SENTENCES[fact.type].format_map(_words(fact))
+
+
 class Wording:
     """Words the facts of one set of tables."""
 
@@ -59,7 +64,7 @@ class Wording:
     def implicit(self, fact: ft.Fact) -> str:
         """The constraint as in a puzzle."""
         if not isinstance(fact, ft.KbEvent):
-            return _SENTENCES[fact.type].format_map(_words(fact))
+            return plain_sentence(fact)
         row = self._events[fact.event]
         name = row.hint or row.event
         if fact.aspect == "multi_year":

@@ -117,8 +117,7 @@ class TimedOptions(Record):
     kinds: tuple[str, ...] = ()
     """Relations, such as team,employer; empty for all eight."""
     present: bool = False
-    """Only questions about the present, which is December 2025, or the day of --today; of invented
-    facts, the last month of each topic."""
+    """Only questions about the present, which is the day of --today."""
     distractors: int = Field(default=2, ge=0, le=7)
     """Facts on another topic in the context."""
     intervals: Path | None = None
@@ -301,7 +300,8 @@ def on_day(options: TimedOptions, sample: Sample, day: date) -> Mapping[str, Jso
     if question.boundary != NOW:
         return {}
     if (setting := options.setting_of(sample)) in ("reasonqa", "open-book"):
-        raise CannotShift(f"setting={setting} shows later facts; take closed-book or open-web")
+        other = "closed-book, or tempreason's open-web"
+        raise CannotShift(f"setting={setting} shows later facts; take {other}")
     at, facts = month(day.year, day.month), question.own_facts
     if at > PRESENT:
         raise CannotShift(f"their facts are as of {write_month(PRESENT)}, which is before {day}")

@@ -159,6 +159,7 @@ def make_task(
         wording=wording,
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         shift=shift,
+        needs_day=lambda sample: timed(sample).boundary == NOW,
         analysis=AnalysisHooks(
             groups,
             statistics=("agent_env.families.timed_facts.statistics:extraction",),

@@ -10,10 +10,11 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.records.schema import Condition
-from agent_env.runs.day_options import on_their_days
+from agent_env.runs.day_options import DayOptions, on_their_days
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
+from tests.plans import finished
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
 CONDITIONS = [on_day(Condition(name="base"), day, "") for day in HARD]
@@ -155,3 +156,19 @@ def test_options_that_do_not_go_with_it_are_refused(texts, message):
     options = FAMILY.read_options(["present=true", *texts])
     with pytest.raises(ConfigError, match=message):
         FAMILY.make_samples(1, 3, options)
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_said", "share"),
+    [("base", True, 1), ("base", False, 0), ("python", False, 1), ("cal", False, 1),
+     ("web+python", False, 1), ("web", True, 1), ("explicit", True, 1)],
+)  # fmt: skip
+def test_the_reference_counts_from_the_day_that_it_is_told_or_asks_for(
+    condition, is_said, share, tmp_path
+):
+    run = finished(
+        tmp_path / "run", limit=6, options=("present=true",), conditions=(condition,),
+        clock=DayOptions(("2012-03-31",), is_said),
+    )  # fmt: skip
+    metrics = [score.metrics["exact_match"] for _, score in run.scored(print)]
+    assert metrics == [share] * 6
