@@ -70,3 +70,19 @@ def test_a_small_world_is_whole(entities):
     world = make_world(entities, 1)
     objects = 1 + entities // 60
     assert len(world.people) + len(world.events) + objects == entities
+
+
+def test_names_can_be_read_aloud_and_are_nobodys():
+    words = {word for name in LIVES for word in name.split()}
+    assert len(words) > 300
+    for word in words:
+        assert re.fullmatch(r"[A-Z][a-z]{2,15}", word), word
+        assert not re.search(r"[^aeiouy]{5}|[aeiou]{4}|(.)\1\1", word.lower()), word
+        assert len(re.findall(r"[aeiouy]+", word.lower())) >= 2, word
+    tables = shipped_tables()
+    texts = [f"{row.event} {row.summary} {row.hint}" for row in tables.events]
+    known = {row.person for row in (*tables.people, *tables.presidents)}
+    known |= set(re.findall(r"(?=\b([A-Z]\w+ [A-Z]\w+))", " ".join(texts)))
+    assert not known & set(LIVES)
+    ends = Counter(word[-3:] for word in words)
+    assert len(ends) > 80  # several families
