@@ -139,7 +139,7 @@ def _when(row: EventRow, w: Writer, words: dict[str, str]) -> str:
 def _infobox(row: EventRow, around: Around, w: Writer, is_late: bool) -> Block:
     rows: list[Row] = [
         (event_title(row.event),),
-        (w.rng.choice(["Kind", "Type", "Nature"]), row.kind),
+        (w.rng.choice(["Kind", "Type", "Nature"]), KIND_NAMES.get(row.kind, row.kind)),
     ]
     bounds = [("First day", row.start), ("Last day", row.end)]
     names = w.rng.choice([("First day", "Last day"), ("Began", "Ended"), ("Start", "End")])
@@ -292,6 +292,8 @@ def _anniversaries(
             yield lines("p", text.replace("1 years", "One year"))
 
 
+KIND_NAMES = {"office": "term of office", "talks": "round of talks"}
+"""Of kinds of events whose word alone says too little."""
 CALENDARS = ("hebrew", "persian", "coptic", "ethiopic")
 _EPOCH = date(1, 1, 1).toordinal() + 1721424.5
 

@@ -47,9 +47,8 @@ from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeR
 from agent_env.sdk.records import MaterialTable
 
 
-def reports(row: EventRow, around: Around, invented: bool, ages: bool = False) -> Iterator[Sheet]:
-    """News of the first and the last day, each known to the day; one for what lasted a day. In a
-    world that ages, the news of the first day do not know how it went on."""
+def reports(row: EventRow, around: Around, invented: bool) -> Iterator[Sheet]:
+    """News of the first and the last day, each known to the day; one for what lasted a day."""
     edges: tuple[Edge, ...] = ("start",) if row.start == row.end else ("start", "end")
     for edge in edges:
         day = reported_day(row, edge)
@@ -65,7 +64,7 @@ def reports(row: EventRow, around: Around, invented: bool, ages: bool = False) -
             days = (day - start).days
             days_text = f"{days:,} day{'' if days == 1 else 's'}"
             texts.append(w.say("reports.since", days=days_text, start=w.day(start)))
-        if edges[-1] == edge or not ages:
+        if edges[-1] == edge:  # the news of the first day do not know how it went on
             texts.append(row.summary)
         lately = [each for each in around.before if each.last < day]
         more = ""
@@ -207,7 +206,7 @@ def _event_pages(
     """Its article, and what stands on other sites; nothing misleads about what still lasts in a
     world that ages."""
     yield event_article(row, level, around, invented, is_printed, anniversaries)
-    yield from reports(row, around, invented, ages)
+    yield from reports(row, around, invented)
     # a private page on an event whose both ends are known, where someone keeps one
     url, title = notes_url(row.event), event_title(row.event)
     if url is not None and row.start is not None and row.end is not None:
