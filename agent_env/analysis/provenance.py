@@ -31,7 +31,14 @@ from agent_env.analysis.failure_modes import (
 from agent_env.episodes.disturbances import disturbances
 from agent_env.records.disturbance import AttackOutcome, FaultOutcome
 from agent_env.records.schema import Condition, Episode, PageRef, Record, Sample, Score
-from agent_env.scoring.evidence import Lookup, cites, lookups_of, page_flags, stands_in
+from agent_env.scoring.evidence import (
+    Lookup,
+    cites,
+    dates_in,
+    lookups_of,
+    page_flags,
+    stands_in,
+)
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.task import ORIGINAL, UNSURE, FaultFinder, Task
 from agent_env.tasks.tool_registry import traits_of, web_tools
@@ -42,11 +49,15 @@ Verdict = Literal[
 ]  # fmt: skip
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 Agreement = Literal[
-    "", "proving page", "another date", "planted answer", "unchanged world", "output", "prompt"
-]
+    "", "proving page", "another date", "planted answer", "unchanged world", "table", "output",
+    "prompt",
+]  # fmt: skip
 World = Literal["plain", "blocked", "shifted", "attacked", "faults"]
 ON_PAGES: tuple[Agreement, ...] = ("proving page", "another date")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_TIME_OBJECT = re.compile(r"datetime\.(?:date(?:time)?)\((\d+), (\d+), (\d+)(?:, (\d+), (\d+))?")
+_COUNTED = re.compile(r"yes|no|-?\d.*|[A-Z] \d.*|.*\b\d{4}")
+"""An answer that follows from what is shown and need not stand in it."""
 
 
 class ToolUse(Record):
@@ -55,8 +66,9 @@ class ToolUse(Record):
     tool: str
     calls: int
     used: bool | None
-    """Web: whether the answer was read there, or a page fooled it. Other tools: whether a date of
-    the answer stands in an output. None where that cannot be told."""
+    """Web: whether the answer was read there, or a page fooled it. Other tools: whether the answer,
+    or a date of it, or the rows that prove it stand in an output. None where that cannot be
+    told."""
     right_but_unused: bool = False
     """Whether an output held exactly the gold dates, and the answer is another."""
 
@@ -194,13 +206,15 @@ class Provenances:
         """Makes the record of an episode; `sample` as its condition asks it."""
         condition = self._conditions.get(episode.condition)
         if self._task is not None and condition is not None:
-            metric = self._task.right_metric
-            states = self._task.analysis.states_evidence
-            is_stated = states is not None and states(sample, condition)
-            trace = TraceProvenance(
-                sample, episode, score, condition, metric, self._find_faults, is_stated
-            )
-            record = trace.record()
+            task, hooks = self._task, self._task.analysis
+            texts = None if hooks.proving_texts is None else hooks.proving_texts(sample)
+            has_code = any(traits.needs_sandbox for traits in traits_of(condition))
+            setup = task.setup if texts is not None and has_code else None
+            record = TraceProvenance(
+                sample, episode, score, condition, task.right_metric, self._find_faults,
+                hooks.states_evidence and hooks.states_evidence(sample, condition),
+                texts, setup(sample, condition) if setup else "",
+            ).record()  # fmt: skip
             if (day := self._days.get(condition.name)) is not None:
                 update = {"as_of": day, "page_flags": page_flags(episode.pages)}
                 record = record.model_copy(update=update)
@@ -282,9 +296,13 @@ class TraceProvenance:
         condition: Condition,
         right_metric: str,
         find_faults: FaultFinder | None,
-        is_stated: bool = False,
+        is_stated: bool | None = None,
+        proving_texts: tuple[str, ...] | None = None,
+        setup: str = "",
     ) -> None:
-        """`sample` as the condition asks it; `is_stated`: its prompt holds what proves the gold."""
+        """`sample` as the condition asks it; `is_stated`: whether its prompt holds what proves the
+        gold, None where that is not known; `proving_texts` of its tables; `setup`: code that
+        brings them into a sandbox's session."""
         self.sample, self.episode, self.score, self.condition = sample, episode, score, condition
         self.is_right = score.metrics.get(right_metric) == 1.0
         self.can_find = find_faults is not None
@@ -293,7 +311,14 @@ class TraceProvenance:
             find_faults(sample, score.answer or ()) if find_faults and has_errors else Faults()
         )
         self.calls, self.web = calls_of(episode.messages), web_tools(condition)
-        self.is_stated = is_stated
+        self.is_stated, self.proving_texts = is_stated, proving_texts
+        traits = traits_of(condition)
+        names = re.findall(r"^(\w+) = ", setup, re.M)
+        programs = "\n".join(call.arguments for call in self.calls)
+        is_in_session = any(re.search(rf"\b{name}\b", programs) for name in names)
+        tables = {t.name for t in traits if t.needs_table or (t.needs_sandbox and is_in_session)}
+        self.tables = frozenset[str]() if proving_texts is None else tables
+        """Tools that have the sample's tables; of a session, where a program speaks of them."""
         self.is_given = condition.wording != "implicit" or condition.context is not None
         self.is_original = score.metrics.get(ORIGINAL) == 1.0 and not self.is_right
         self.web_text = "\n".join(call.output or "" for call in self.calls if call.name in self.web)
@@ -379,8 +404,10 @@ class TraceProvenance:
             return "planted answer", self.attack.pages
         if not self._has_answer:
             return "", ()
-        if self.is_given:
-            return "prompt", ()
+        if self.is_given or self.is_stated:
+            if any(map(self._computed, self.condition.tools)):
+                return "output", ()
+            return "prompt" if self.is_given or self._is_of_prompt else "", ()
         if self.is_original:
             return "unchanged world", ()
         if self.source is not None:
@@ -389,14 +416,45 @@ class TraceProvenance:
             return "another date", ()
         if self.web and (pages := self._proving()) is not None:
             return "proving page", pages
-        giving = [t.name for t in traits_of(self.condition) if t.gives_dates or t.needs_table]
-        if any(self._holds_answer(c.output or "") for c in self.calls if c.name in giving):
-            return "output", ()
-        return "", ()
+        if any(map(self._is_of_table, self.tables)):
+            return "table", ()
+        return ("output" if any(map(self._computed, self.condition.tools)) else ""), ()
+
+    @property
+    def _is_of_prompt(self) -> bool:
+        """Whether the answer can come from a prompt that has all: the right one, what is counted or
+        computed, and names that stand there."""
+        prompt = "\n".join(m.content for m in self.episode.messages if m.role in ("system", "user"))
+        answer = self.score.answer or ()
+        return self.is_right or all(_COUNTED.fullmatch(v) or _stands(v, prompt) for v in answer)
 
     def _holds_answer(self, text: str) -> bool:
-        lower = text.casefold()
-        return any(value.casefold() in lower for value in self.score.answer or ())
+        return any(_stands(value, text) for value in self.score.answer or ())
+
+    def _output(self, tool: str) -> str:
+        """What its calls that worked gave."""
+        outputs = (call.output or "" for call in self.calls if call.name == tool)
+        return _written_out("\n".join(each for each in outputs if not _is_error(each)))
+
+    def _computed(self, tool: str) -> bool:
+        """Whether what a tool computed is the answer."""
+        answer, text = self.score.answer or (), self._output(tool)
+        return self._gives(tool) and bool(answer) and all(_stands(value, text) for value in answer)
+
+    def _is_of_table(self, tool: str) -> bool:
+        """Whether it showed the rows that prove a right answer, or that there are none; or a query
+        gave the answer. What a program put out by itself is computed."""
+        if tool not in self.tables or not (text := self._output(tool)):
+            return False
+        is_query, answer = not self._gives(tool), self.score.answer or ()
+        if self.is_right and not self.proving_texts:
+            return is_query or not self._computed(tool)
+        if self.is_right and all(_stands(each, text) for each in self.proving_texts or ()):
+            return True
+        return is_query and bool(answer) and all(_stands(value, text) for value in answer)
+
+    def _gives(self, name: str) -> bool:
+        return any(t.name == name and t.gives_dates for t in traits_of(self.condition))
 
     def _proving(self) -> tuple[str, ...] | None:
         """The pages that were shown and prove what the answer agrees with, of a right answer at
@@ -412,7 +470,8 @@ class TraceProvenance:
             if not (any(seen) if self.is_right else all(seen)):
                 return None
         elif not any(
-            ref.how == "opened" or (ref.how == "returned" and self._holds_answer(self.web_text))
+            (ref.how == "opened" and self.is_right)
+            or (ref.how != "blocked" and self._holds_answer(self.web_text))
             for ref in shown
         ):
             return None
@@ -432,6 +491,8 @@ class TraceProvenance:
             return "no answer", "" if self.score.answer is None else "it says that there is none"
         match agreement:
             case "prompt":
+                if not self.is_given:
+                    return "given", "the question has what proves it"
                 return "given", "the prompt has the pages" if self.condition.context else (
                     "the prompt has the facts"
                 )
@@ -442,14 +503,17 @@ class TraceProvenance:
             case "proving page":
                 how = {ref.how for ref in self.episode.pages if ref.url in pages}
                 return "read", "what proves it was " + ("opened" if "opened" in how else "listed")
+            case "table":
+                if not self.is_right:
+                    return "read", "it agrees with what a table showed"
+                what = "the rows that prove it" if self.proving_texts else "no row that fits"
+                return "read", f"a tool showed {what}"
+            case "output" if self.is_given or self.is_stated or self.tables:
+                return "computed", "a tool put it out"
         if self._is_hidden:
             return "unknown", "the provider's search does not show what it read"
-        if not self.sample.proofs and not self.sample.evidence:
-            if agreement == "output":
-                is_table = any(traits.needs_table for traits in traits_of(self.condition))
-                return ("read", "a table has it") if is_table else ("computed", "a tool put it out")
-            if self.is_stated:
-                return "given", "the question has what proves it"
+        is_unnamed = not self.sample.proofs and not self.sample.evidence
+        if is_unnamed and not self.tables and (self.web or self.is_stated is None):
             return "unknown", "the sample does not say what proves it"
         if self.is_right and world_of(self.condition) == "shifted":
             return "guessed", "nothing that was shown proves it"
@@ -520,9 +584,10 @@ class TraceProvenance:
         if self.is_given:
             is_of_pages = self._blames_lookup and self.condition.context
             return "given pages misread" if is_of_pages else calculated
-        if self.is_stated:
+        if self.is_stated or (self.tables and not self.web):
             return "gave up" if self._gave_up else "misread"
-        if not self.can_find and not self.lookups and not sample.evidence:
+        is_unknown = self.web or self.is_stated is None
+        if is_unknown and not self.can_find and not self.lookups and not sample.evidence:
             return "no page named"
         if not (self._blames_lookup or self._gave_up or (not self.lookups and not self.can_find)):
             return calculated
@@ -581,21 +646,57 @@ class TraceProvenance:
                 )  # fmt: skip
 
     def _uses(self, verdict: Verdict) -> Iterable[ToolUse]:
-        answer = None if self.score.answer is None else set(self.score.answer)
-        gold = set(self.sample.gold)
+        answer, gold = self.score.answer, _days(self.sample.gold)
         web = sum(call.name in self.web for call in self.calls)
         if web:
             yield ToolUse(tool="web", calls=web, used=_is_from_web(verdict))
-        giving = [traits for traits in traits_of(self.condition) if traits.gives_dates]
+        giving = [t for t in traits_of(self.condition) if t.gives_dates or t.name in self.tables]
         for tool in sorted(giving, key=lambda traits: not traits.needs_sandbox):
-            outputs = [call.output or "" for call in self.calls if call.name == tool.name]
-            if not outputs:
+            calls = [call for call in self.calls if call.name == tool.name]
+            if not calls:
                 continue
-            dates = [set(_DATE.findall(output)) for output in outputs]
-            output_dates = set().union(*dates)
-            used = bool(output_dates & answer) if output_dates and answer is not None else None
-            unused = bool(gold) and gold in dates and answer != gold
-            yield ToolUse(tool=tool.name, calls=len(outputs), used=used, right_but_unused=unused)
+            dates = [_days([_written_out(call.output or "")]) for call in calls]
+            output_dates, days = set().union(*dates), _days(answer or ())
+            used = bool(output_dates & days) if output_dates and days else None
+            if self._computed(tool.name) or self._is_of_table(tool.name):
+                used = True
+            unused = bool(gold) and gold in dates and not self.is_right
+            yield ToolUse(
+                tool=tool.name, calls=len(calls), used=None if answer is None else used,
+                right_but_unused=unused,
+            )  # fmt: skip
+
+
+def _stands(value: str, text: str) -> bool:
+    """Whether a value stands in a text as a word or words of its own, a date in any notation; of
+    numbers with names, each number."""
+    if len(day := _days([value])) == 1:
+        return stands_in(day.pop(), text)
+    parts = [value] if re.search(r"[^\W\d]{2}", value) else re.findall(r"[\d:.-]+", value)
+    ends = r"(?::\d\d)?(?![\w:-]|\.\d)"  # of a clock time the seconds may follow
+    return bool(parts) and all(
+        re.search(rf"(?<![\w:.-]){re.escape(each)}{ends}", text, re.I) for each in parts
+    )
+
+
+def _days(values: Iterable[str]) -> set[str]:
+    """The full dates in the texts."""
+    return {day for value in values for day in dates_in(value) if len(day) == 10}
+
+
+def _written_out(output: str) -> str:
+    """An output of Python with its dates as digits."""
+
+    def written(match: re.Match[str]) -> str:
+        year, month, day, hour, minute = match.groups()
+        clock = "" if hour is None else f" {hour:0>2}:{minute:0>2} "
+        return f"{year:0>4}-{month:0>2}-{day:0>2}{clock}"
+
+    return _TIME_OBJECT.sub(written, output)
+
+
+def _is_error(output: str) -> bool:
+    return output.startswith("Error: ") or "Traceback (most recent call last)" in output
 
 
 def proving_urls(sample: Sample, errors: Faults) -> set[str]:

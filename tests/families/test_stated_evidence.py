@@ -14,6 +14,7 @@ from agent_env.wiring.registry import FAMILIES
         ("tempreason", ["setting=reasonqa"], "base", True),
         ("tempreason", ["setting=reasonqa"], "web", True),
         ("tempreason", ["setting=closed-book"], "base", False),
+        ("tempreason", ["setting=closed-book", "levels=L1"], "base", True),
         ("tdbench", [], "base", True),
         ("tdbench", ["book=closed"], "base", False),
         ("tdbench", [], "sql", False),

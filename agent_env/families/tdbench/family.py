@@ -47,6 +47,14 @@ HOOKS = AnalysisHooks(
 """The phrasings of a query are one cluster."""
 
 
+def proving_texts(sample: Sample) -> tuple[str, ...]:
+    """Names and dates of the rows that answer."""
+    own = tdbench_sample(sample)
+    names = [row.answer for row in own.golds] if own.answer_type == "name" else []
+    dates = (day for row in own.golds for day in (row.start, row.end) if day is not None)
+    return tuple(dict.fromkeys((*names, *dates)))
+
+
 def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, MaterialTable]) -> Task:
     """The task; rows stand before a question in the open-book setting, unless a tool has them."""
 
@@ -107,7 +115,9 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         shift=shift,
         on_day=on_day,
         changes=changes,
-        analysis=replace(HOOKS, materials=tables, states_evidence=states_evidence),
+        analysis=replace(
+            HOOKS, materials=tables, states_evidence=states_evidence, proving_texts=proving_texts
+        ),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,
     )

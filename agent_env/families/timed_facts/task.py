@@ -164,7 +164,8 @@ def make_task(
             groups,
             statistics=("agent_env.families.timed_facts.statistics:extraction",),
             states_evidence=lambda sample, condition: (
-                options.setting_of(sample) in ("reasonqa", "open-book")
+                timed(sample).level == "L1"
+                or options.setting_of(sample) in ("reasonqa", "open-book")
             ),
         ),
         shortcuts=shortcuts(),

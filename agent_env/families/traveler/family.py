@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
@@ -127,6 +129,31 @@ def states_evidence(sample: Sample, condition: Condition) -> bool:
     return not {"query_events", "python"} & set(condition.tools)
 
 
+def proving_texts(sample: Sample, materials: Mapping[str, MaterialTable]) -> tuple[str, ...] | None:
+    """Subject, day and clock time of the last event that fits; of each subject named, or as many
+    events as are counted."""
+    own = traveler_sample(sample)
+    if not materials.keys() & {*own.materials}:
+        return None
+    if own.gold == NOTHING[own.template]:
+        return ()
+    rows = [[str(cell) for cell in row] for row in table_of(own, materials).rows]
+    fitting = sorted(
+        (time, subject)
+        for event, subject, location, time, *_ in rows
+        if (event, location) == (own.event, own.location)
+        and own.subject in (None, subject)
+        and (own.since or "") <= time[:10] <= (own.until or "9999")
+    )
+    if own.template == "who":
+        last = {subject: time for time, subject in fitting if subject in own.gold}
+        fitting = [(time, subject) for subject, time in last.items()]
+    else:
+        fitting = fitting[-int(own.gold[0]) if own.template == "how-often" else -1 :]
+    texts = (text for time, subject in fitting for text in (subject, time[:10], time[11:16]))
+    return tuple(dict.fromkeys(texts))
+
+
 HOOKS = AnalysisHooks(groups, cluster, "list of events", states_evidence=states_evidence)
 
 
@@ -158,7 +185,7 @@ def make_task(prompt: str, materials: Mapping[str, MaterialTable]) -> Task:
         wording=lambda values: PROMPT.format(**values),
         form=lambda sample: answer_form(traveler_sample(sample)),
         setup=setup,
-        analysis=HOOKS,
+        analysis=replace(HOOKS, proving_texts=partial(proving_texts, materials=materials)),
         shortcuts=shortcuts(time_blind(materials)),
         hidden=HIDDEN,
     )

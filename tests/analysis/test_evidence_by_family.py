@@ -1,0 +1,175 @@
+"""Of every family: what a planted policy answers from is the verdict of each of its episodes, and
+the table of tools' use says the same."""
+
+import json
+from random import Random
+
+import pytest
+
+import agent_env as ae
+from agent_env.analysis.statistics.provenance import records_of
+from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.extensions.reference.policy import Reference
+from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from agent_env.sdk.run import load_family
+from agent_env.tasks.family import by_digest
+
+IDLE = {
+    "web_search": {"query": "weather"},
+    "python": {"code": "1 + 1"},
+    "calendars": {"operation": "weekday", "date": "2001-01-01"},
+    "sql": {"query": "SELECT"},
+    "query_events": {"operation": "nothing"},
+}
+"""A call of each tool that tells nothing."""
+
+
+class Planted:
+    """Answers with what was planted by question; calls each tool once before, idly, or so that
+    Python prints the answer."""
+
+    name = "planted"
+
+    def __init__(self, answers, prints=False):
+        self.answers, self.prints = answers, prints
+
+    async def generate(self, messages, tools, *options):
+        prompt = "\n".join(each.content for each in messages if each.role == "user")
+        (answer,) = {text for asked, text in self.answers.items() if asked in prompt}
+        if not tools or messages[-1].role == "tool":
+            message = Message(role="assistant", content=answer)
+            return Reply(message=message, finish_reason="stop", usage=Usage())
+        code = f"print({answer!r})"
+        calls = tuple(
+            ToolCall(
+                id=f"c{number}", name=tool.name,
+                arguments=json.dumps({"code": code} if self.prints and tool.name == "python"
+                                     else IDLE[tool.name]),
+            )
+            for number, tool in enumerate(tools)
+            if tool.name in IDLE
+        )  # fmt: skip
+        message = Message(role="assistant", tool_calls=calls)
+        return Reply(message=message, finish_reason="tool_calls", usage=Usage())
+
+
+def planted(name, options, policy):
+    """A policy that knows the right answers, or gives each question that of the third after it."""
+    samples = ae.task(name, limit=8, **options).samples()
+    family = load_family(name)
+    task = family.make_task(
+        "default", chosen := family.read_options([f"{k}={v}" for k, v in options.items()]),
+        by_digest(family.make_samples(8, 1, chosen).tables),
+    )  # fmt: skip
+    (oracle,) = (each for each in task.shortcuts if each.name == "oracle")
+    texts = [oracle.make(samples)(sample, Random(1)) for sample in samples]
+    if policy == "wrong":
+        texts = texts[3:] + texts[:3]
+    asked = [(each, text) for s, text in zip(samples, texts, strict=True) for each in wordings(s)]
+    return Planted(dict(asked), policy == "prints")
+
+
+def wordings(sample):
+    """What a prompt has of the question, plain or spelled out."""
+    if (question := getattr(sample, "question", None)) is not None:
+        return [question]
+    texts = (sample.constraints, sample.explicit_constraints)
+    return ["\n".join(f"- {each}" for each in constraints) for constraints in texts]
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory):
+    """A fictional web, and the facts that it states."""
+    pages = tmp_path_factory.mktemp("invented") / "pages.db"
+    build_web(BuildOptions(out=pages, world="fictional", entities=240, seed=3,
+                           difficulty="medium", facts_table=None), lambda note: None)  # fmt: skip
+    return pages
+
+
+OPEN = {"setting": "open-web"}
+SHIFTED = {"web_ablations": ["shifted"]}
+LUCK, GUESS = "memory or luck", "guessed"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "condition", "run", "policy", "verdict"),
+    [
+        ("tdbench", {}, "base", {}, "reference", "given"),
+        ("tdbench", {}, "base", {}, "oracle", "given"),
+        ("tdbench", {}, "python", {}, "oracle", "given"),
+        ("tdbench", {}, "python", {}, "prints", "computed"),
+        ("tdbench", {}, "sql", {}, "reference", "read"),
+        ("tdbench", {}, "sql", {}, "oracle", LUCK),
+        ("tdbench", {}, "sql", {}, "wrong", GUESS),
+        ("tdbench", {"book": "closed"}, "base", {}, "oracle", LUCK),
+        ("tdbench", {"book": "closed"}, "base", {}, "wrong", GUESS),
+        ("tdbench", {"book": "closed"}, "web", SHIFTED, "reference", "read"),
+        ("tdbench", {"book": "closed"}, "web", SHIFTED, "oracle", "remembered"),
+        ("tdbench", {"book": "closed"}, "web", SHIFTED, "wrong", GUESS),
+        *(
+            row
+            for name in ("tempreason", "timeqa")
+            for row in [
+                (name, {}, "base", {}, "reference", "given"),
+                (name, {"setting": "open-book"}, "base", {}, "reference", "given"),
+                (name, {}, "python", {}, "prints", "computed"),
+                (name, {"setting": "closed-book"}, "base", {}, "oracle", LUCK),
+                (name, {"setting": "closed-book"}, "base", {}, "wrong", GUESS),
+            ]
+        ),
+        ("tempreason", OPEN, "web", SHIFTED, "reference", "read"),
+        ("tempreason", OPEN, "web", SHIFTED, "oracle", "remembered"),
+        ("tempreason", OPEN, "web", SHIFTED, "wrong", GUESS),
+        ("tempreason", {"setting": "closed-book", "levels": "L1"}, "base", {}, "oracle", "given"),
+        ("traveler", {}, "base", {}, "reference", "given"),
+        ("traveler", {}, "events", {}, "reference", "read"),
+        ("traveler", {}, "events", {}, "oracle", LUCK),
+        ("traveler", {}, "events", {}, "wrong", GUESS),
+        ("traveler", {}, "python", {}, "reference", "read"),
+        ("traveler", {}, "python", {}, "oracle", LUCK),
+        ("traveler", {}, "python", {}, "wrong", GUESS),
+        ("temp-answers", {}, "base", {}, "reference", "given"),
+        ("temp-answers", {}, "cal", {}, "oracle", "given"),
+        ("temp-answers", {}, "python", {}, "reference", "computed"),
+        ("temp-answers", {}, "python", {}, "prints", "computed"),
+        ("time-puzzles", {}, "explicit", {}, "reference", "given"),
+        ("time-puzzles", {}, "explicit+python", {}, "prints", "computed"),
+        ("time-puzzles", {}, "web", SHIFTED, "reference", "read"),
+        ("time-puzzles", {}, "web", SHIFTED, "oracle", "remembered"),
+        ("time-puzzles", {}, "web", SHIFTED, "wrong", GUESS),
+        ("time-puzzles", {}, "base", {}, "oracle", LUCK),
+        ("time-puzzles", {}, "base", {}, "wrong", GUESS),
+    ],
+)
+def test_each_answer_comes_from_where_the_policy_took_it(
+    tmp_path, invented, name, options, condition, run, policy, verdict
+):
+    if options == OPEN:
+        facts = str(invented.with_suffix(".intervals.csv"))
+        options, run = {**OPEN, "intervals": facts}, {**run, "pages": invented}
+    model = Reference() if policy == "reference" else planted(name, options, policy)
+    made = ae.run_sync(
+        ae.task(name, limit=8, **options), model=model, conditions=[condition], progress=False,
+        out=tmp_path / "run", **run,
+    )  # fmt: skip
+    records = [
+        each
+        for own in records_of(made.comparison(pytest.fail)).values()
+        for each in own
+        if policy not in ("wrong", "prints") or _is_claim(each, policy == "prints")
+    ]
+    assert records
+    assert {each.verdict for each in records} == {verdict}, [
+        (e.episode, e.because) for e in records if e.verdict != verdict
+    ]
+    used = {use.used for each in records for use in each.uses if use.tool != "calendars"}
+    expected = {"read": {True}, "computed": {True}}.get(verdict, {False, None})
+    assert used <= expected
+
+
+def _is_claim(record, is_right):
+    """Whether it is an answer of this kind, and not by chance that of another world, or right in
+    what must be looked up."""
+    is_chance = not record.is_right and (record.is_original or record.verdict == LUCK)
+    is_answer = record.answer and record.verdict != "no answer"
+    return is_answer and record.is_right == is_right and not is_chance
