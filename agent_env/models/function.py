@@ -107,7 +107,7 @@ def _parameters(function: Callable[..., Any]) -> Takes:
     takes: list[tuple[str, int]] = []
     for place, each in enumerate(inspect.signature(function).parameters.values()):
         if each.kind is inspect.Parameter.VAR_POSITIONAL:
-            return [*takes, *(("", at) for at in range(place, len(PARAMETERS)))]
+            return [("", at) for at in [*(at for _, at in takes), *range(place, len(PARAMETERS))]]
         is_by_place = each.kind is inspect.Parameter.POSITIONAL_ONLY
         if each.name in PARAMETERS and not is_by_place:
             takes.append((each.name, PARAMETERS.index(each.name)))
