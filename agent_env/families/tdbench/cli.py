@@ -82,7 +82,7 @@ def doctor(
         if not report.command:
             say("no question can be made without --option question=COLUMNS --option answer=COLUMNS")
         elif report.is_blocked:
-            say("no question can be made as it stands; --option repair=standard repairs")
+            say(f"no question can be made as it stands: {report.advice}")
         else:
             print(f"to make questions, with all that was found out:\n  {report.command}")
     sys.exit(int(report.is_blocked))

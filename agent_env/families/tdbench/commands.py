@@ -17,6 +17,7 @@ from agent_env.extensions.facts.tables.table_doctor import (
     FAR_YEAR,
     MEANINGS,
     PROBLEMS,
+    STANDARD,
     Finding,
     Repair,
     diagnose,
@@ -193,6 +194,27 @@ class IntakeReport:
     is not clear what to ask."""
     out: Path | None
     log_file: Path | None
+    repair: tuple[str, ...] = ()
+    """The policies as the user gave them."""
+
+    @property
+    def advice(self) -> str:
+        """The problems that keep questions away, and the option that repairs them."""
+        found = {(n, f.line, f.problem) for n, t in enumerate(self.tables) for f in t.after}
+        left = Counter(problem for _, _, problem in sorted(found) if problem in BLOCKING)
+        kept = [text for text in self.repair if text.partition("=")[0].strip() not in left]
+        texts = list(dict.fromkeys(("standard", *kept)))
+        for problem in left:
+            policy = self.policies.get(problem)
+            others = [each for each in PROBLEMS[problem] if each != policy]
+            if policy == STANDARD[problem] and others:
+                texts.append(f"{problem}={others[0]}")
+        what = ", ".join(
+            f"{problem} in {count} row{'s' * (count > 1)}" for problem, count in left.items()
+        )
+        if set(texts) == set(self.repair):
+            return f"{what}; these rows have to be mended in the file"
+        return f"{what}; --option repair={','.join(texts)} repairs"
 
     @property
     def is_blocked(self) -> bool:
@@ -272,7 +294,8 @@ def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> In
     )
     log_file = None if out is None else _write(mended[0], reports[0].log, out)
     shown = command if is_askable else ""
-    return IntakeReport(tuple(reports), policies_of(options), kinds, shown, out, log_file)
+    policies, texts = policies_of(options), options.repair
+    return IntakeReport(tuple(reports), policies, kinds, shown, out, log_file, texts)
 
 
 def _unasked(options: TdbenchOptions, sheets: Sequence[Sheet]) -> list[str]:

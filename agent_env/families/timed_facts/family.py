@@ -26,6 +26,7 @@ from agent_env.families.timed_facts.generating import (
     make_questions,
     make_sums,
     on_day,
+    question_set,
 )
 from agent_env.families.timed_facts.published import read_foreign
 from agent_env.families.timed_facts.sample import Level, TimedQuestion, timed
@@ -64,7 +65,7 @@ def _make_tempreason(count: int, seed: int, options: TempReasonOptions) -> Sampl
         rest = count - sums
         spec = SetSpec("tempreason", "tr", draws, options.answer_counts, rest, seed, options)
         questions += make_questions(spec)
-    return SampleSet(questions)
+    return question_set(questions, options)
 
 
 def _tempreason(
@@ -118,7 +119,7 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
             share + (place < rest), seed, options, options.years,
         )  # fmt: skip
         questions += make_questions(spec)
-    return SampleSet(tuple(questions))
+    return question_set(tuple(questions), options)
 
 
 def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:

@@ -28,7 +28,7 @@ from agent_env.extensions.facts.tables.tables import (
 from agent_env.families.timed_facts.gold import PRESENT, gold_answers, is_complete, is_tied
 from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CannotShift
+from agent_env.sdk.family import CannotShift, SampleSet
 from agent_env.sdk.records import Record, Sample
 from agent_env.temporal.months import Month, Span, month, write_month
 
@@ -122,8 +122,10 @@ class TimedOptions(Record):
     """Facts on another topic in the context."""
     intervals: Path | None = None
     """A CSV of subject,relation,object,start,end to draw from, such as `web build` writes beside
-    a fictional web, which open-web needs; None invents stories, except for closed-book, which
-    then asks for US presidents: of invented people nobody can know anything."""
+    a fictional web, which open-web needs; relations are holds_office, plays_for, manages,
+    works_for, member_of, attends, owns, heads, and a topic needs three rows. None invents stories,
+    except for closed-book, which then asks for US presidents: of invented people nobody can know
+    anything."""
 
     def setting_of(self, sample: Sample) -> Setting:
         return self.setting or timed(sample).setting or self.usual
@@ -198,6 +200,16 @@ def make_questions(spec: SetSpec) -> tuple[TimedQuestion, ...]:
                 break
         other = story
     return tuple(questions)
+
+
+def question_set(questions: tuple[TimedQuestion, ...], options: TimedOptions) -> SampleSet:
+    """The questions; ConfigError where a user's table gives none."""
+    if not questions and options.intervals is not None:
+        raise ConfigError(
+            f"intervals={options.intervals}: no question comes out; a topic needs three rows of "
+            "one relation, and times that the other options ask for"
+        )
+    return SampleSet(questions)
 
 
 def _open(spec: SetSpec, sizes: dict[str, int], counts: Counter[str]) -> list[tuple[Level, Draw]]:

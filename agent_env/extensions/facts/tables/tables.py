@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar, get_args
 from agent_env.extensions.facts.tables.table_files import checked_rows, read_table_file
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import csv_text, replace_file
+from agent_env.temporal.date_text import DateReader
 from agent_env.temporal.days import PartialDate
 
 SHIPPED = Path(__file__).parent
@@ -199,9 +200,21 @@ def _event(raw: dict[str, str]) -> EventRow:
 
 
 def _dated(raw: dict[str, str]) -> dict[str, Any]:
-    """The cells with start and end as days."""
-    end = date.fromisoformat(raw["end"]) if raw["end"] else None
-    return raw | {"start": date.fromisoformat(raw["start"]), "end": end}
+    """The cells with start and end as days: of a month its first and its last one. A date may be
+    written in any form that has one meaning."""
+    days: dict[str, PartialDate | None] = {}
+    for name in ("start", "end"):
+        text = raw[name]
+        try:
+            days[name] = DateReader().read(text) if text or name == "start" else None
+        except ValueError as exc:
+            wrong = str(exc).replace("YYYY, ", "")
+            raise ValueError(f"{name}: {wrong}" if text else "start is empty") from None
+        if (read := days[name]) is not None and read.month is None:
+            raise ValueError(f"{name}: '{text}' is a year; write YYYY-MM or YYYY-MM-DD")
+    start, end = days["start"], days["end"]
+    assert start is not None
+    return raw | {"start": start.first, "end": None if end is None else end.last}
 
 
 def parse_obscurity(text: str) -> float | None:
@@ -260,6 +273,10 @@ def write_intervals(rows: Sequence[IntervalRow], out: Path) -> None:
 
 
 def _interval(raw: dict[str, str]) -> IntervalRow:
+    if missing := [name for name in INTERVAL_COLUMNS if name not in raw]:
+        raise ValueError(f"no column '{missing[0]}'; wanted are {', '.join(INTERVAL_COLUMNS)}")
+    if empty := [name for name in ("subject", "object") if not raw[name]]:
+        raise ValueError(f"{empty[0]} is empty")
     relation = raw["relation"]
     if relation not in get_args(Relation):
         raise ValueError(f"unknown relation '{relation}'; known: {', '.join(get_args(Relation))}")
