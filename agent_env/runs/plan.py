@@ -541,6 +541,12 @@ def _check_proofs(
     evidence = {sample.id: set(sample.evidence) for sample in sample_set.samples if sample.evidence}
     if asking and not evidence:
         name = next(iter(asking.values()))
+        if settings.pages is None:
+            raise ConfigError(
+                f"condition '{name}': no page of the sealed web states the answer to any of these "
+                "questions; ask questions that it has pages for (tempreason, timeqa: --option "
+                "setting=open-web), or name a web that has them by --pages or --web live"
+            )
         note(f"no sample names a page that proves its answer, so {name} may find nothing")
     if not days and not (asking and evidence):
         return

@@ -42,6 +42,7 @@ def test_parameters_are_passed_by_name_or_by_place_and_defaults_of_ones_own_stay
     assert given(lambda tools, messages: seen(tools, messages)) == (tools, messages)
     assert given(lambda messages, *, tools=(), k=1: seen(tools, k)) == (tools, 1)
     assert given(lambda *everything: seen(*everything)) == (messages, tools, options)
+    assert given(lambda messages, *others: seen(messages, *others)) == (messages, tools, options)
     assert given(lambda messages, **more: seen(more)) == ({},)
 
 

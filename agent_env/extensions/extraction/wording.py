@@ -78,7 +78,7 @@ def kind_of(question: str) -> str | None:
 def fact_line(fact: Fact) -> str:
     """`S … O from Jan, 1992 to Jan, 1998.`; open ends: `from Jan, 1992`, `until Jan, 1998`."""
     statement = KINDS[fact.kind].line.format(t=fact.topic, v=fact.value)
-    return f"{statement}{_interval(fact)}."
+    return f"{f'{statement}{_interval(fact)}'.removesuffix('.')}."
 
 
 def _interval(fact: Fact) -> str:
@@ -100,6 +100,7 @@ PROSE = (
     "{statement} from {start} until {end}.",
     "It was in {start} that it began, and in {end} that it ended: for that time {statement}.",
 )
+WITHIN = "It was for a time within {start} that {statement}."
 OPEN = "Since {start} {statement}, and it has not ended."
 
 
@@ -109,10 +110,10 @@ def prose(fact: Fact, form: int) -> str:
     start = "" if fact.start is None else _long_date(fact.start)
     end = "" if fact.end is None else _long_date(fact.end)
     if not start:
-        return f"Until {end} {statement}." if end else f"All along {statement}."
-    return (PROSE[form % len(PROSE)] if end else OPEN).format(
-        statement=statement, start=start, end=end
-    )
+        text = f"Until {end} {statement}" if end else f"All along {statement}"
+        return f"{text.removesuffix('.')}."
+    forms = OPEN if not end else WITHIN if start == end else PROSE[form % len(PROSE)]
+    return re.sub(r"\.\.$", ".", forms.format(statement=statement, start=start, end=end))
 
 
 def _long_date(text: str) -> str:
@@ -129,7 +130,10 @@ def _form(text: str) -> re.Pattern[str]:
     return re.compile(pattern.replace(r"\{end\}", f"(?P<end>{DATE_TEXT})"))
 
 
+_ABBREVIATED = re.compile(r"((?<=& )Co|(?<![\w.])[A-Z](?:\.[A-Z]){1,5})$")
+"""A name whose full stop was that of the sentence, too."""
 FORMS = (
+    _form(WITHIN),
     *(_form(text) for text in (*PROSE, OPEN, "Until {end} {statement}.", "All along {statement}.")),
     re.compile(
         rf"(?P<statement>.+?),? (?:from|since) (?P<start>{DATE_TEXT})"
@@ -203,7 +207,8 @@ def read_fact(statement: str) -> Fact:
         if (match := form.fullmatch(statement)) is not None:
             parts = match.groupdict()
             topic, kind, value = parse_statement(parts["statement"])
-            return make_fact(topic, kind, value, parts.get("start"), parts.get("end"))
+            end = parts["start"] if form is FORMS[0] else parts.get("end")
+            return make_fact(topic, kind, value, parts.get("start"), end)
     if not _A_YEAR.search(statement):
         return make_fact(*parse_statement(statement.removesuffix(".")), None, None)
     raise ValueError("no interval such as `from Jan, 1992 to Jan, 1998`")
@@ -213,7 +218,7 @@ def parse_statement(text: str) -> tuple[str, str, str]:
     """Topic, kind and value. Raises ValueError for an unknown relation."""
     for _, kind, pattern in _STATEMENTS:
         if (match := pattern.fullmatch(text)) is not None:
-            return match["t"], kind, match["v"]
+            return match["t"], kind, _ABBREVIATED.sub(r"\1.", match["v"])
     raise ValueError("no known relation")
 
 
