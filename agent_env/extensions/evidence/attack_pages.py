@@ -191,7 +191,9 @@ def _lengths(text: str, low: date, high: date) -> Iterator[str]:
         unit = {"day": 1.0, "week": 7.0, "month": 30.44, "year": 365.25}[match[2]]
         if match[0].startswith("lasted") and abs(days - int(match[1]) * unit) > max(1.0, unit):
             yield f"it {match[0]}, from {low} to {high}"
-    lives = "\n".join(re.findall(r"^.*\b[Bb]orn\b.*\bdied\b.*$", text, re.M))
+    lives = "\n".join(
+        line for line in text.splitlines() if "born" in line.lower() and "died" in line
+    )
     for match in _AGE.finditer(lives):
         age = high.year - low.year - ((high.month, high.day) < (low.month, low.day))
         if abs(age - int(match[1] or match[2])) > 1:

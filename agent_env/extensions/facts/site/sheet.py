@@ -33,8 +33,8 @@ BlockKind = Literal["p", "h2", "infobox", "table", "ul", "ol"]
 Block = tuple[BlockKind, tuple[Row, ...]]
 """Lines of one kind: a paragraph, heading or item has one cell, a row of a table several."""
 
-_MARKUP = re.compile("\ue000([^\ue001]*)\ue001([^\ue002]*)\ue002|\ue003(\\d+)\ue004")
-_HREF = re.compile("\ue001([^\ue002]*)\ue002")
+_MARKUP = re.compile("\ue000([^\ue000\ue001]*)\ue001([^\ue000-\ue002]*)\ue002|\ue003(\\d+)\ue004")
+_HREF = re.compile("\ue001([^\ue000-\ue002]*)\ue002")
 _DAY = re.compile(rf"\b(?:(\d\d?) ({MONTH})|({MONTH}) (\d\d?),) (\d{{4}})\b")
 
 
