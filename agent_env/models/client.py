@@ -20,9 +20,9 @@ from agent_env.records.schema import Message, Repetition, Reply, ToolCall, ToolS
 
 LETTERS_PER_TOKEN = 4
 RESIDUE = re.compile(
-    r"\A[\s\"'`<]{0,20}(?:<\|[^|<>]{0,40}\|>"
+    r"\A(?:[\s\"'`$]|<(?!\|)){0,20}(?:<\|[^|<>]{0,40}\|>|(?:assistant|commentary|namespace) "
     r"|(?:functions?|tools?|default_api|to|recipient)[.:/=]\s?)*"
-    r"|(?:\s?<\|.*|\(.*|:\d{1,6}\W{0,9}|[\s\"'`>,;]{1,20})\Z",
+    r"|(?:\s?<[|/].*|\(.*|:\d{1,6}\W{0,9}|[\s\"'`>,;]{1,20})\Z",
     re.S,
 )
 """What parsers of calls leave around a tool's name: functions.NAME, NAME:0, NAME<|channel|>."""

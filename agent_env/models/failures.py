@@ -43,10 +43,14 @@ SUBJECT = re.compile(
     r"token|context|prompts?\b|\binputs?\b|sequence|length of the (?:messages|conversation)",
     re.I,
 )
-_OUTPUT = r"(?:^|[.;:] )\W?max_?\w*tokens\W? (?:is too|must|should|cannot)"
+_OUTPUT = (
+    r"(?:^|[.;:] |value (?:for|of) )\W?max_?\w*tokens\W{0,3}"
+    r"(?:is (?:too|\d)|must|should|cannot|\d{1,9} >)"
+)
 ANOTHER = re.compile(
-    r"per[- ](?:minute|hour|day|second|month)|\b[RT]P[MDH]\b|rate.?limit|quota|credits?\b|afford"
-    r"|thinking|reasoning|budget|\bimages?\b|\baudio\b|\bstop\b"
+    r"per[- ](?:min(?:ute)?|hour|day|second|month)\b|daily|this month|\b[RT]P[MDH]\b"
+    r"|rate.?limit|quota|credits?\b|afford"
+    r"|thinking|reasoning|budget|\bimages?\b|\baudio\b|\bstop\b|temperature"
     rf"|invalid '(?!input|messages|prompt|contents)|{_OUTPUT}(?!.*(?:context length|input tokens"
     r"|your (?:prompt|messages|request)))",
     re.I,
@@ -72,7 +76,9 @@ FAILED_CALL = re.compile(
     r"(?:call a (?:function|tool)|(?:pars|read|decod)\w{0,4} (?:the |a )?(?:model'?s? )?"
     r"(?:output|generation|(?:tool|function)[ _-]?calls?))"
     r"|(?:tool|function)[ _-]?calls? (?:pars\w{1,4}|validation) (?:error|failed)"
-    r"|model (?:generated|produced|wrote|output) an? (?:invalid|malformed)"
+    r"|model (?:generated|produced|wrote|output) (?:an? )?(?:invalid|malformed)"
+    r"|(?:tool|function)[ _-]?calls? (?:arguments )?(?:generated|produced|written) by"
+    r"|could not be parsed as an? (?:tool|function)"
     r"|attempted to call (?:a )?tool|failed to parse (?:input|generated)",
     re.I,
 )
