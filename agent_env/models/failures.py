@@ -35,7 +35,7 @@ STATUSES = (None, 400, 413, 422, 500)
 """None: an error inside a 200. 500: some proxies, and llama.cpp for a while."""
 
 SIZE = re.compile(
-    r"length|maximum|\bmax\b|limits?\b|window|too (?:long|large|many|big)|exceed|longer"
+    r"length|maximum|\bmax\b|limits?\b|window|too (?:long|large|many|big)|exceed|longer|larger"
     r"|less than|<=",
     re.I,
 )
@@ -58,7 +58,7 @@ ANOTHER = re.compile(
 NUMBER = r"\(?(\d{1,3}(?:,\d{3}){1,3}|\d{2,9})(?!\w|[.,]\d)"
 CONTEXT = re.compile(
     r"(?:maximum context length(?: is| of)?|maximum (?:model|prompt|input) length(?: is| of)?"
-    r"|context (?:length|window|limit)(?: of| is|:)?(?: only)?|available context size"
+    r"|context (?:length|window|limit)(?: of| is|:)?(?: only)?|context of|available context size"
     rf"|must be <=|must have less than|token limit:) {NUMBER}(?! \+)|\[\d+, ?(\d{{2,9}})\]"
     r"|(?<!\d)\d{1,9} \+ \d{1,9} > (\d{2,9})",
     re.I,

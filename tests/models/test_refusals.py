@@ -7,6 +7,7 @@ from agent_env.models.failures import classify, failed_call
 from tests.models.raw_server import LOOKUP, ChatCompletions, ask, reply
 
 TOO_LONG = [
+    (400, "Input token count 9000 is larger than the model's context of 8192", 8192, 9000),
     # status, what the server says, the limit and the request that it tells
     (400, '<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 6000]', 6000, None),
     (400, 'Input validation error: `inputs` must have less than 1024 tokens. Given: 2260', 1024, 2260),
