@@ -76,14 +76,17 @@ def kind_of(question: str) -> str | None:
 
 
 def fact_line(fact: Fact) -> str:
-    """`S … O from Jan, 1992 to Jan, 1998.`; open ends: `from Jan, 1992`, `until Jan, 1998`."""
+    """`S … O from Jan, 1992 to Jan, 1998.`; open ends: `from Jan, 1992`, `until Jan, 1998`; one
+    month: `in Jan, 1992`."""
     statement = KINDS[fact.kind].line.format(t=fact.topic, v=fact.value)
-    return f"{f'{statement}{_interval(fact)}'.removesuffix('.')}."
+    return f"{statement}{_interval(fact)}".removesuffix(".") + "."
 
 
 def _interval(fact: Fact) -> str:
     start = "" if fact.start is None else _short_date(fact.start)
     end = "" if fact.end is None else _short_date(fact.end)
+    if start and start == end:
+        return f" in {start}"
     if start and end:
         return f" from {start} to {end}"
     if start:
@@ -100,7 +103,7 @@ PROSE = (
     "{statement} from {start} until {end}.",
     "It was in {start} that it began, and in {end} that it ended: for that time {statement}.",
 )
-WITHIN = "It was for a time within {start} that {statement}."
+IN_ONE = ("In {at} {statement}.", "{statement} in {at}.")
 OPEN = "Since {start} {statement}, and it has not ended."
 
 
@@ -109,11 +112,17 @@ def prose(fact: Fact, form: int) -> str:
     statement = KINDS[fact.kind].past.format(t=fact.topic, v=fact.value)
     start = "" if fact.start is None else _long_date(fact.start)
     end = "" if fact.end is None else _long_date(fact.end)
-    if not start:
-        text = f"Until {end} {statement}" if end else f"All along {statement}"
-        return f"{text.removesuffix('.')}."
-    forms = OPEN if not end else WITHIN if start == end else PROSE[form % len(PROSE)]
-    return re.sub(r"\.\.$", ".", forms.format(statement=statement, start=start, end=end))
+    has_stop = statement.endswith(".")  # then the sentence ends with the date
+    if not end:
+        text = (
+            OPEN if start else ("All along {statement}" if has_stop else "All along {statement}.")
+        )
+    elif not start:
+        text = "{statement} until {end}." if has_stop else "Until {end} {statement}."
+    else:
+        forms = IN_ONE if start == end else PROSE
+        text = forms[1 if has_stop else form % len(forms)]
+    return text.format(statement=statement, start=start, end=end, at=end)
 
 
 def _long_date(text: str) -> str:
@@ -126,22 +135,21 @@ _STILL = r"present|now|today"
 def _form(text: str) -> re.Pattern[str]:
     """The regular expression of a sentence form."""
     pattern = re.escape(text).replace(r"\{statement\}", "(?P<statement>.+)")
-    pattern = pattern.replace(r"\{start\}", f"(?P<start>{DATE_TEXT})")
+    for name in ("start", "at"):
+        pattern = pattern.replace(rf"\{{{name}\}}", f"(?P<{name}>{DATE_TEXT})")
     return re.compile(pattern.replace(r"\{end\}", f"(?P<end>{DATE_TEXT})"))
 
 
-_ABBREVIATED = re.compile(r"((?<=& )Co|(?<![\w.])[A-Z](?:\.[A-Z]){1,5})$")
-"""A name whose full stop was that of the sentence, too."""
 FORMS = (
-    _form(WITHIN),
     *(_form(text) for text in (*PROSE, OPEN, "Until {end} {statement}.", "All along {statement}.")),
+    _form(IN_ONE[0]),
     re.compile(
         rf"(?P<statement>.+?),? (?:from|since) (?P<start>{DATE_TEXT})"
         rf"(?: (?:to|until|till|through) (?:(?P<end>{DATE_TEXT})|(?:the )?(?:{_STILL})))?"
         r"(?: on)?\.?"
     ),
     re.compile(rf"(?P<statement>.+?),? (?:until|till) (?P<end>{DATE_TEXT})\.?"),
-    re.compile(rf"(?P<statement>.+?),? in (?P<start>{DATE_TEXT})\.?"),
+    re.compile(rf"(?P<statement>.+?),? in (?P<at>{DATE_TEXT})\.?"),
 )
 _CUT = re.compile(r"(?<=\d{3}\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
 _A_YEAR = re.compile(r"\b\d{4}\b|\b(?:from|since|until|till|to|in) (?:\w+\.?,? )?\d{3}\b")
@@ -207,8 +215,8 @@ def read_fact(statement: str) -> Fact:
         if (match := form.fullmatch(statement)) is not None:
             parts = match.groupdict()
             topic, kind, value = parse_statement(parts["statement"])
-            end = parts["start"] if form is FORMS[0] else parts.get("end")
-            return make_fact(topic, kind, value, parts.get("start"), end)
+            at = parts.get("at")
+            return make_fact(topic, kind, value, parts.get("start", at), parts.get("end", at))
     if not _A_YEAR.search(statement):
         return make_fact(*parse_statement(statement.removesuffix(".")), None, None)
     raise ValueError("no interval such as `from Jan, 1992 to Jan, 1998`")
@@ -218,7 +226,7 @@ def parse_statement(text: str) -> tuple[str, str, str]:
     """Topic, kind and value. Raises ValueError for an unknown relation."""
     for _, kind, pattern in _STATEMENTS:
         if (match := pattern.fullmatch(text)) is not None:
-            return match["t"], kind, _ABBREVIATED.sub(r"\1.", match["v"])
+            return match["t"], kind, match["v"]
     raise ValueError("no known relation")
 
 

@@ -4,7 +4,13 @@ from itertools import islice
 
 import pytest
 
-from agent_env.extensions.extraction.wording import fact_line, prose, read_fact, read_facts
+from agent_env.extensions.extraction.wording import (
+    fact_line,
+    make_fact,
+    prose,
+    read_fact,
+    read_facts,
+)
 from agent_env.extensions.facts.fiction.histories import make_histories
 from agent_env.families.timed_facts.generating import story_of
 
@@ -65,3 +71,39 @@ def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
     (defect,) = read.defects
     assert (defect.line, defect.text) == (1, line)
     assert defect.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "end", "texts"),
+    [
+        ("Ford & Co.", "1940-02", "1940-02", ["{} in February 1940."] * 3),
+        ("Ford & Co.", "1940-02", "1941-03", ["{} from February 1940 until March 1941."] * 3),
+        ("Ford & Co.", None, "1941", ["{} until 1941."] * 3),
+        ("Ford & Co.", "1940", None, ["Since 1940 {}, and it has not ended."] * 3),
+        ("St. John Inc.", "1940", "1940", ["{} in 1940."] * 3),
+        ("Ford", "1940-02", "1940-02",
+         ["In February 1940 {}.", "{} in February 1940.", "In February 1940 {}."]),
+        ("Ford", "1940", "1940", ["In 1940 {}.", "{} in 1940.", "In 1940 {}."]),
+        ("Ford", "1940-02", "1940-03",
+         ["From February 1940 to March 1940 {}.", "{} from February 1940 until March 1940.",
+          "It was in February 1940 that it began, and in March 1940 that it ended: for that time "
+          "{}."]),
+        ("Ford", None, "1941-03", ["Until March 1941 {}."] * 3),
+    ],
+)  # fmt: skip
+def test_prose_has_one_full_stop_and_one_month_once_and_is_read_as_it_was_meant(
+    value, start, end, texts
+):
+    fact = make_fact("Kiev Mill", "owner", value, start, end)
+    statement = f"Kiev Mill belonged to {value}"
+    assert [prose(fact, form) for form in range(3)] == [text.format(statement) for text in texts]
+    lines = [*(prose(fact, form) for form in range(3)), fact_line(fact)]
+    assert [read_fact(line) for line in lines] == [fact] * 4
+
+
+def test_a_line_of_one_month_names_it_once():
+    fact = make_fact("Kiev Mill", "owner", "Ford & Co.", "1940-02", "1940-02")
+    assert fact_line(fact) == "Kiev Mill is owned by Ford & Co. in Feb, 1940."
+    always = make_fact("Kiev Mill", "owner", "Ford & Co.", None, None)
+    assert prose(always, 0) == "All along Kiev Mill belonged to Ford & Co."
+    assert fact_line(always) == "Kiev Mill is owned by Ford & Co."
