@@ -172,7 +172,8 @@ async def plan_run(
     if options.conditions:
         _check_wordings(task, conditions, sample_set.samples)
     if options.web_mode == "sealed":
-        _check_proofs(conditions, sample_set, web, note)
+        is_chosen = bool(options.conditions) and LADDER not in options.conditions
+        _check_proofs(conditions, sample_set, web, note, task.off_web if is_chosen else None)
     left_out: Mapping[str, str] = {}
     if is_disturbed:
         pages = partial(planned_pages, web, options.web_mode, sample_set.tables)
@@ -530,10 +531,15 @@ def _unworded(
 
 
 def _check_proofs(
-    conditions: Sequence[Condition], sample_set: SampleSet, settings: WebSettings, note: Note
+    conditions: Sequence[Condition],
+    sample_set: SampleSet,
+    settings: WebSettings,
+    note: Note,
+    off_web: Callable[[Sample], str] | None = None,
 ) -> None:
     """ConfigError if the sealed web has no such day as a condition's, or without a day none of the
-    samples' evidence pages; a note on missing ones, for each day."""
+    samples' evidence pages; a note on missing ones, for each day. `off_web` of the task, where the
+    shipped web has to state something of the samples."""
     from agent_env.wiring.web import sealed_urls
 
     asking = {c.today: c.name for c in conditions if needs_web([c]) and c.wording == "implicit"}
@@ -541,11 +547,11 @@ def _check_proofs(
     evidence = {sample.id: set(sample.evidence) for sample in sample_set.samples if sample.evidence}
     if asking and not evidence:
         name = next(iter(asking.values()))
-        if settings.pages is None:
+        missing = off_web and off_web(sample_set.samples[0])
+        if missing and settings.pages is None:
             raise ConfigError(
-                f"condition '{name}': no page of the sealed web states the answer to any of these "
-                "questions; ask questions that it has pages for (tempreason, timeqa: --option "
-                "setting=open-web), or name a web that has them by --pages or --web live"
+                f"condition '{name}': no page of the sealed web states {missing}; leave {name} out, "
+                "or name another web with --pages or --web"
             )
         note(f"no sample names a page that proves its answer, so {name} may find nothing")
     if not days and not (asking and evidence):

@@ -161,6 +161,8 @@ class Task:
     needs_day: Callable[[Sample], bool] | None = None
     """Whether a question asks about the present, so that a run has to name its day; None: none
     does. One that states the day itself needs none."""
+    off_web: Callable[[Sample], str] = lambda sample: "the answers to these questions"
+    """What no page of the shipped web states, of a question that names none; "" where one may."""
     changes: Callable[[Sample], Iterable[date]] | None = None
     """The days on which the answer to such a question may have changed; None: not known."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)

@@ -1,11 +1,18 @@
 """Conditions that can do nothing for the samples are refused before anything is made."""
 
+import asyncio
 import json
+from pathlib import Path
 
 import pytest
 
+from agent_env.errors import ConfigError
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.records.manifest import WebSettings
+from agent_env.runs.options import RunOptions
+from agent_env.wiring.web import WebOptions, open_sealed
 from tests.commands import agent_env
+from tests.plans import run_of
 
 NO_ROWS = "needs a table whose rows have a start and an end"
 NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leave it out"
@@ -31,6 +38,50 @@ def test_a_condition_that_means_nothing_for_the_samples_is_refused(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert reason in done.stderr
     assert not (tmp_path / "r").exists()
+
+
+SHOWN = "the facts of these questions, which stand in the prompt; "
+ASKED = "the answers to these questions; "
+
+
+@pytest.mark.parametrize(
+    ("task", "condition", "options", "reason"),
+    [
+        ("tempreason", "web", [], f"{SHOWN}use setting=open-web for a web that does; leave web"),
+        ("tempreason", "web+python", ["setting=open-book"], f"{SHOWN}use setting=open-web"),
+        ("timeqa", "web-once", [], f"{SHOWN}leave web-once out, or name another web"),
+        ("timeqa", "web~auto", ["setting=reasonqa"], f"{SHOWN}leave web~auto out"),
+        ("traveler", "web", [], f"{ASKED}leave web out, or name another web with --pages or --web"),
+        ("traveler", "web+events", [], f"{ASKED}leave web+events out"),
+        ("temp-answers", "cal+web", [], f"{ASKED}leave web+cal out"),
+    ],
+)
+def test_the_sealed_web_is_refused_where_it_states_nothing(task, condition, options, reason):
+    chosen = RunOptions(
+        task, limit=2, options=tuple(options), conditions=("base", condition), out=Path("never")
+    )
+    with pytest.raises(ConfigError) as raised:
+        asyncio.run(run_of(chosen))
+    assert f"no page of the sealed web states {reason}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("tempreason", {"web": WebOptions(pages=Path("own.db"))}),
+        ("traveler", {"web": WebOptions(mode="live", search="wikipedia")}),
+        ("timeqa", {"options": ("setting=closed-book",)}),
+        ("tdbench", {"options": ("book=closed",)}),
+    ],
+)
+def test_another_web_and_questions_of_which_it_may_state_something_are_asked(
+    task, options, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    web = open_sealed(WebSettings(), Path("own.db"), ())
+    web.store.close()
+    run = asyncio.run(run_of(RunOptions(task, limit=2, conditions=("web",), **options)))
+    assert run.conditions == ("web",)
 
 
 @pytest.fixture(scope="module")

@@ -156,6 +156,7 @@ def make_task(
         shift=shift,
         on_day=on_day,
         needs_day=needs_day,
+        off_web=lambda sample: "",
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )

@@ -146,6 +146,11 @@ def make_task(
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=wording(fields(sample, condition))),)
 
+    def off_web(sample: Sample) -> str:
+        other = "; use setting=open-web for a web that does" if name == "tempreason" else ""
+        is_shown = options.setting_of(sample) in ("reasonqa", "open-book")
+        return f"the facts of these questions, which stand in the prompt{other}" if is_shown else ""
+
     task = Task(
         name=name,
         sample_type=TimedQuestion,
@@ -159,6 +164,7 @@ def make_task(
         wording=wording,
         form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
         shift=shift,
+        off_web=off_web,
         needs_day=lambda sample: timed(sample).boundary == NOW,
         analysis=AnalysisHooks(
             groups,
