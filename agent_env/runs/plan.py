@@ -550,8 +550,8 @@ def _check_proofs(
         missing = off_web and off_web(sample_set.samples[0])
         if missing and settings.pages is None:
             raise ConfigError(
-                f"condition '{name}': no page of the sealed web states {missing}; leave {name} out, "
-                "or name another web with --pages or --web"
+                f"condition '{name}': no page of the sealed web states {missing}; leave "
+                f"{name} out, or name another web with --pages or --web"
             )
         note(f"no sample names a page that proves its answer, so {name} may find nothing")
     if not days and not (asking and evidence):
