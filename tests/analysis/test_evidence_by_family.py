@@ -159,6 +159,7 @@ def test_each_answer_comes_from_where_the_policy_took_it(
         if policy not in ("wrong", "prints") or _is_claim(each, policy == "prints")
     ]
     assert records
+    assert policy != "reference" or all(each.is_right for each in records)
     assert {each.verdict for each in records} == {verdict}, [
         (e.episode, e.because) for e in records if e.verdict != verdict
     ]

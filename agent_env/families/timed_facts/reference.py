@@ -77,6 +77,7 @@ def next_call(
 
 
 _LINK = re.compile(r"<(https?://[^<>\s]+)>")
+_LINK_BEHIND = re.compile(rf" {_LINK.pattern}")
 
 
 def _topic(question: str) -> str | None:
@@ -130,7 +131,8 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
         return _in_form(
             question.prompt, shift.answer, reasoning, write_shift(shift), EXTRACTIONS[1]
         )
-    context = question.context or "\n".join(map(_rows, pages.values()))
+    texts = (_rows(_LINK_BEHIND.sub("", page)) for page in pages.values())
+    context = question.context or "\n".join(texts)
     extraction = extract(question.question, context)
     if PROGRAM in question.prompt:
         return _program(extraction, question.prompt)
