@@ -118,13 +118,11 @@ class QuestionSets:
 
     def options_of(self, name: str) -> tuple[str, ...]:
         """The user's KEY=VALUE texts for these questions; NAME:KEY=VALUE wins over KEY=VALUE."""
-        own: dict[bool, list[str]] = {True: [], False: []}
-        for text in self.run.get("options", ()):
-            key, equals, value = text.partition("=")
-            owner, colon, plain = key.rpartition(":")
-            if owner in ("", name):
-                own[bool(colon)].append(f"{plain}{equals}{value}")
-        return with_own(own[False], own[True])
+        texts = [text.strip() for text in self.run.get("options", ())]
+        plain = [text for text in texts if ":" not in text.partition("=")[0]]
+        return with_own(
+            plain, [t.removeprefix(f"{name}:") for t in texts if t.startswith(f"{name}:")]
+        )
 
     def read_files(self, note: Callable[[str], None]) -> None:
         """Reads every file. An invalid one costs the setups that ask its questions; the error is

@@ -17,7 +17,6 @@ from agent_env.extensions.facts.tables.table_doctor import (
     FAR_YEAR,
     MEANINGS,
     PROBLEMS,
-    STANDARD,
     Finding,
     Repair,
     diagnose,
@@ -203,18 +202,9 @@ class IntakeReport:
         found = {(n, f.line, f.problem) for n, t in enumerate(self.tables) for f in t.after}
         left = Counter(problem for _, _, problem in sorted(found) if problem in BLOCKING)
         kept = [text for text in self.repair if text.partition("=")[0].strip() not in left]
-        texts = list(dict.fromkeys(("standard", *kept)))
-        for problem in left:
-            policy = self.policies.get(problem)
-            others = [each for each in PROBLEMS[problem] if each != policy]
-            if policy == STANDARD[problem] and others:
-                texts.append(f"{problem}={others[0]}")
-        what = ", ".join(
-            f"{problem} in {count} row{'s' * (count > 1)}" for problem, count in left.items()
-        )
-        if set(texts) == set(self.repair):
-            return f"{what}; these rows have to be mended in the file"
-        return f"{what}; --option repair={','.join(texts)} repairs"
+        texts = ",".join(dict.fromkeys(("standard", *kept)))
+        what = ", ".join(f"{name} in {n} row{'s' * (n > 1)}" for name, n in left.items())
+        return f"{what}; --option repair={texts} repairs"
 
     @property
     def is_blocked(self) -> bool:
@@ -294,8 +284,8 @@ def examine(files: Sequence[Path], texts: Sequence[str], out: Path | None) -> In
     )
     log_file = None if out is None else _write(mended[0], reports[0].log, out)
     shown = command if is_askable else ""
-    policies, texts = policies_of(options), options.repair
-    return IntakeReport(tuple(reports), policies, kinds, shown, out, log_file, texts)
+    policies = policies_of(options)
+    return IntakeReport(tuple(reports), policies, kinds, shown, out, log_file, options.repair)
 
 
 def _unasked(options: TdbenchOptions, sheets: Sequence[Sheet]) -> list[str]:

@@ -26,21 +26,18 @@ def uncovered(rows: Iterable[Interval], last: int) -> Iterator[Interval]:
 
 def is_complete(rows: Iterable[Interval], last: int, relation: str, b: Interval) -> bool:
     """Whether no unlisted row can stand in this relation to b."""
-    return not any(_can_hold(each, relation, b) for each in uncovered(rows, last))
-
-
-def _can_hold(stretch: Interval, relation: str, b: Interval) -> bool:
-    """Whether an interval inside the stretch can stand in the relation to b."""
-    low = {"start": stretch.start, "end": stretch.start + 1}
-    high = {"start": stretch.end - 1, "end": stretch.end}
-    for side, test, place in BOUNDS[relation]:
-        day = (b.start, b.end)[place]
-        if test in "=>":
-            low[side] = max(low[side], day + (test == ">"))
-        if test in "=<":
-            high[side] = min(high[side], day - (test == "<"))
-    is_possible = all(low[side] <= high[side] for side in low)
-    return is_possible and low["start"] < high["end"]
+    for stretch in uncovered(rows, last):  # can an interval inside it?
+        low = {"start": stretch.start, "end": stretch.start + 1}
+        high = {"start": stretch.end - 1, "end": stretch.end}
+        for side, test, place in BOUNDS[relation]:
+            day = (b.start, b.end)[place]
+            if test in "=>":
+                low[side] = max(low[side], day + (test == ">"))
+            if test in "=<":
+                high[side] = min(high[side], day - (test == "<"))
+        if all(low[side] <= high[side] for side in low) and low["start"] < high["end"]:
+            return False
+    return True
 
 
 def covers(rows: Iterable[Interval], last: int, period: Interval) -> bool:

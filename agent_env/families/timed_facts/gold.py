@@ -24,34 +24,30 @@ def _months(fact: Fact) -> tuple[Month, Month]:
 
 def gold_answers(facts: Sequence[Fact], query: Query, ties: Ties = "all") -> tuple[str, ...]:
     """Each answer once, in the order of the facts."""
-    span, found = query.reference, list(facts)
+    span = query.reference
     if isinstance(span, str):
-        side = _beside(facts, span, query.relation == "before")
-        ends = {_months(fact)[1] for fact in side}
+        found = _beside(facts, query)
+        ends = {_months(fact)[1] for fact in found}
         if ends and ties != "all":
             is_last = ties == "last-ending" or (ties == "nearest" and query.relation == "before")
             ends = {max(ends) if is_last else min(ends)}
-        found = [fact for fact in side if _months(fact)[1] in ends]
+        found = [fact for fact in found if _months(fact)[1] in ends]
     else:
         needed = span.last - span.first + 1 if query.relation == "throughout" else 1
-        found = [fact for fact in facts if _shared(fact, span) >= needed]
+        shared = ((fact, *_months(fact)) for fact in facts)
+        found = [f for f, a, b in shared if min(b, span.last) - max(a, span.first) + 1 >= needed]
     return tuple(dict.fromkeys(fact.value for fact in found))
 
 
-def _shared(fact: Fact, span: Span) -> int:
-    """The number of months of the span in which the fact holds."""
-    first, last = _months(fact)
-    return min(last, span.last) - max(first, span.first) + 1
-
-
-def _beside(facts: Sequence[Fact], value: str, is_before: bool) -> list[Fact]:
+def _beside(facts: Sequence[Fact], query: Query) -> list[Fact]:
     """The facts that began next before the value's first fact, or next after its last."""
-    own = [_months(fact)[0] for fact in facts if fact.value == value]
     starts = [_months(fact)[0] for fact in facts]
-    earlier = [start for start in starts if start < min(own)]
-    later = [start for start in starts if start > max(own)]
-    nearest = max(earlier, default=None) if is_before else min(later, default=None)
-    return [fact for fact in facts if _months(fact)[0] == nearest]
+    own = [at for fact, at in zip(facts, starts, strict=True) if fact.value == query.reference]
+    if query.relation == "before":
+        nearest = max((at for at in starts if at < min(own)), default=None)
+    else:
+        nearest = min((at for at in starts if at > max(own)), default=None)
+    return [fact for fact, at in zip(facts, starts, strict=True) if at == nearest]
 
 
 def is_tied(facts: Sequence[Fact], value: str) -> bool:
@@ -65,11 +61,9 @@ def is_complete(facts: Sequence[Fact], query: Query) -> bool:
     then not empty, holds in the world too."""
     span = query.reference
     if isinstance(span, str):
-        beside = _beside(facts, span, query.relation == "before")
-        starts = [_months(fact)[0] for fact in facts if fact in beside or fact.value == span]
-        if not beside:
+        if not (beside := _beside(facts, query)):
             return False
+        starts = [_months(fact)[0] for fact in facts if fact in beside or fact.value == span]
         span = Span(min(starts), max(starts))
-    known = [Span(first, min(last, PRESENT)) for first, last in map(_months, facts)]
-    months = range(span.first, span.last + 1)
-    return all(any(k.first <= at <= k.last for k in known) for at in months)
+    known = [range(first, min(last, PRESENT) + 1) for first, last in map(_months, facts)]
+    return all(any(at in months for months in known) for at in range(span.first, span.last + 1))

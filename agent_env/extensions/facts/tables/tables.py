@@ -202,19 +202,18 @@ def _event(raw: dict[str, str]) -> EventRow:
 def _dated(raw: dict[str, str]) -> dict[str, Any]:
     """The cells with start and end as days: of a month its first and its last one. A date may be
     written in any form that has one meaning."""
-    days: dict[str, PartialDate | None] = {}
-    for name in ("start", "end"):
-        text = raw[name]
+    if not raw["start"]:
+        raise ValueError("start is empty")
+    days: dict[str, date | None] = {"end": None}
+    for name in ("start", "end") if raw["end"] else ("start",):
         try:
-            days[name] = DateReader().read(text) if text or name == "start" else None
+            day = DateReader().read(raw[name])
         except ValueError as exc:
-            wrong = str(exc).replace("YYYY, ", "")
-            raise ValueError(f"{name}: {wrong}" if text else "start is empty") from None
-        if (read := days[name]) is not None and read.month is None:
-            raise ValueError(f"{name}: '{text}' is a year; write YYYY-MM or YYYY-MM-DD")
-    start, end = days["start"], days["end"]
-    assert start is not None
-    return raw | {"start": start.first, "end": None if end is None else end.last}
+            raise ValueError(f"{name}: {str(exc).replace('YYYY, ', '')}") from None
+        if day.month is None:
+            raise ValueError(f"{name}: '{day}' is a year; write YYYY-MM or YYYY-MM-DD")
+        days[name] = day.first if name == "start" else day.last
+    return raw | days
 
 
 def parse_obscurity(text: str) -> float | None:
