@@ -89,7 +89,8 @@ def ran_alone(tmp_path, model, **options):
 def test_who_cites_a_page_that_was_shown_has_read_it_and_who_nearly_does_has_guessed(
     tmp_path, cite, verdict
 ):
-    (records,) = ran_alone(tmp_path, Saying(cite)).values()
+    # with seed 1 a guess is by chance a date of a page that was shown
+    (records,) = ran_alone(tmp_path, Saying(cite), seed=2).values()
     wrong = [each for each in records if not each.is_right and each.answer]
     assert len(wrong) >= 3
     assert {each.verdict for each in wrong} == {verdict}
