@@ -128,7 +128,7 @@ def test_thinking_goes_back_signed_and_the_cache_gives_what_it_could_and_a_table
     assert server.counts["refused"] == 0
     table = cache(Run(tmp_path / "run").comparison(print))
     rows = {row[0]: row for row in table.rows}
-    assert rows["web"][3] >= 0.85 * rows["web"][4] > 0.5
+    assert rows["web"][3] >= 0.85 * rows["web"][4] > 0.4
     assert rows["base"][3:] == (0.0, 0.0)
     assert len(table.notes) == 1
 

@@ -184,7 +184,7 @@ def test_a_batch_whose_maker_heard_nothing_is_found_and_not_handed_in_again(serv
     server.loses = {1, 3}
     done = run(server, tmp_path / "r", "--batch")
     assert done.stderr.count("whether a batch was handed in is not known yet") == 2
-    assert len(server.asked) == len(set(server.asked)) == 14
+    assert len(server.asked) == len(set(server.asked)) == 13
     assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
 
 
@@ -222,7 +222,7 @@ def test_a_wave_over_the_providers_limits_is_several_batches(
     server, tmp_path, monkeypatch, api, limit
 ):
     kind = AnthropicBatches if api == "messages" else GeminiBatches
-    most = {"most_calls": 2, "most_bytes": 14_000}[limit]
+    most = {"most_calls": 2, "most_bytes": 18_000}[limit]
     monkeypatch.setattr(kind, limit, most)
     setattr(server, limit, most + 200)
     assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
@@ -244,7 +244,7 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
         assert done.returncode == 0, done.stderr
         if "waits for its batches" not in done.stderr:
             break
-    assert len(server.asked) == len(set(server.asked)) == 14
+    assert len(server.asked) == len(set(server.asked)) == 13
     events = [e for trace in traces(tmp_path / "r").values() for e in trace]
     assert not any(isinstance(event, EpisodeResumed) for event in events)
 

@@ -328,6 +328,7 @@ def _family(
             scorer=scorer,
             metrics=metrics,
             default_conditions=(condition,),
+            off_web=lambda sample: "",  # the events are those of its tables
             limits=limits,
         )
 

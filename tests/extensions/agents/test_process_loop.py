@@ -84,7 +84,9 @@ def test_it_answers_as_our_loop_does_and_all_of_it_is_kept_and_played_back(solve
     recording = next(r for r in recordings.values() if r.start.condition.agent is not None)
     shown = story(recording.events, None)
     assert [m.role for step in shown.steps for m in step.sent] == ["system", "user"]
-    assert [call.is_own for step in shown.steps for call in step.calls] == [False] * 6
+    assert [call.is_own for step in shown.steps for call in step.calls] == [
+        False
+    ] * by_agent.tool_calls
     text = "\n".join(transcript(recording.events))
     assert text.count("-- tool web_search") == text.count("calls web_search")
     assert "[tool" not in text
