@@ -70,8 +70,8 @@ _LENGTHS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 Style = Literal["short", "long", "iso"]
 
 
-def write_month(value: Month, style: Style = "short") -> str:
-    """`Jan, 1992`, `January 1992` or `1992-01`."""
+def write_month(value: Month, style: Style = "long") -> str:
+    """`January 1992`, `Jan, 1992` or `1992-01`."""
     year, index = divmod(value, 12)
     if style == "iso":
         return f"{year:04d}-{index + 1:02d}"

@@ -109,7 +109,7 @@ class Shift:
         """The month, as in `Mar, 1998`; for a year the year."""
         result = self.base.first + self.months
         one_month = self.base.first == self.base.last
-        return write_month(result) if one_month else str(result // 12)
+        return write_month(result, "short") if one_month else str(result // 12)
 
 
 @dataclass(frozen=True, slots=True)

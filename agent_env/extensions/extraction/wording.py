@@ -24,10 +24,10 @@ class RelationWording:
     """One relation between a topic and a value."""
 
     name: str
-    line: str
-    """A fact without its time; placeholders {t}, {v}."""
     past: str
-    """The same in prose."""
+    """A fact without its time; placeholders {t}, {v}."""
+    lasting: str
+    """The same of a fact that has not ended."""
     ask: str
     """The question; placeholders {t}, {when}."""
     today: str
@@ -75,58 +75,42 @@ def kind_of(question: str) -> str | None:
     return max(matches)[1] if matches else None
 
 
-def fact_line(fact: Fact) -> str:
-    """`S … O from Jan, 1992 to Jan, 1998.`; open ends: `from Jan, 1992`, `until Jan, 1998`; one
-    month: `in Jan, 1992`."""
-    statement = KINDS[fact.kind].line.format(t=fact.topic, v=fact.value)
-    return f"{statement}{_interval(fact)}".removesuffix(".") + "."
-
-
-def _interval(fact: Fact) -> str:
-    start = "" if fact.start is None else _short_date(fact.start)
-    end = "" if fact.end is None else _short_date(fact.end)
-    if start and start == end:
-        return f" in {start}"
-    if start and end:
-        return f" from {start} to {end}"
-    if start:
-        return f" from {start}"
-    return f" until {end}" if end else ""
-
-
-def _short_date(text: str) -> str:
-    return text if "-" not in text else write_month(read_span(text).first)
-
-
 PROSE = (
     "From {start} to {end} {statement}.",
     "{statement} from {start} until {end}.",
-    "It was in {start} that it began, and in {end} that it ended: for that time {statement}.",
+    "{statement} ({start} to {end}).",
 )
 IN_ONE = ("In {at} {statement}.", "{statement} in {at}.")
-OPEN = "Since {start} {statement}, and it has not ended."
+OPEN = "{statement} since {start}."
+
+
+def fact_line(fact: Fact) -> str:
+    """`S … O from January 1992 until January 1998.`, or as prose of the same form."""
+    return prose(fact, 1)
 
 
 def prose(fact: Fact, form: int) -> str:
     """The fact as a sentence of running text, in one of several forms."""
-    statement = KINDS[fact.kind].past.format(t=fact.topic, v=fact.value)
     start = "" if fact.start is None else _long_date(fact.start)
     end = "" if fact.end is None else _long_date(fact.end)
+    wording = KINDS[fact.kind]
+    template = wording.lasting if start and not end else wording.past
+    statement = template.format(t=fact.topic, v=fact.value)
     has_stop = statement.endswith(".")  # then the sentence ends with the date
-    if not end:
-        text = (
-            OPEN if start else ("All along {statement}" if has_stop else "All along {statement}.")
-        )
-    elif not start:
-        text = "{statement} until {end}." if has_stop else "Until {end} {statement}."
-    else:
+    if start and end:
         forms = IN_ONE if start == end else PROSE
         text = forms[1 if has_stop else form % len(forms)]
+    elif start:
+        text = OPEN
+    elif end:
+        text = "{statement} until {end}." if has_stop else "Until {end} {statement}."
+    else:
+        text = "All along {statement}" if has_stop else "All along {statement}."
     return text.format(statement=statement, start=start, end=end, at=end)
 
 
 def _long_date(text: str) -> str:
-    return text if "-" not in text else write_month(read_span(text).first, "long")
+    return text if "-" not in text else write_month(read_span(text).first)
 
 
 _STILL = r"present|now|today"
@@ -141,7 +125,7 @@ def _form(text: str) -> re.Pattern[str]:
 
 
 FORMS = (
-    *(_form(text) for text in (*PROSE, OPEN, "Until {end} {statement}.", "All along {statement}.")),
+    *(_form(text) for text in (*PROSE, "Until {end} {statement}.", "All along {statement}.")),
     _form(IN_ONE[0]),
     re.compile(
         rf"(?P<statement>.+?),? (?:from|since) (?P<start>{DATE_TEXT})"
@@ -151,7 +135,7 @@ FORMS = (
     re.compile(rf"(?P<statement>.+?),? (?:until|till) (?P<end>{DATE_TEXT})\.?"),
     re.compile(rf"(?P<statement>.+?),? in (?P<at>{DATE_TEXT})\.?"),
 )
-_CUT = re.compile(r"(?<=\d{3}\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
+_CUT = re.compile(r"(?<=\d{3}\.)\s+(?=\S)|(?<=\d{3}\)\.)\s+(?=\S)|(?<=[pP]resent\.)\s+(?=\S)|\n+")
 _A_YEAR = re.compile(r"\b\d{4}\b|\b(?:from|since|until|till|to|in) (?:\w+\.?,? )?\d{3}\b")
 
 
@@ -164,7 +148,7 @@ _STATEMENTS = sorted(
     (
         (template, kind.name, _statement_pattern(template))
         for kind in KINDS.values()
-        for template in (kind.line, kind.past, *kind.other_lines)
+        for template in (kind.past, kind.lasting, *kind.other_lines)
     ),
     key=lambda form: -len(form[0]),
 )
@@ -252,6 +236,7 @@ _DECADE = re.compile(r"\b(early|mid|late)[ -](?:the )?(\d{2,3}0)s", re.I)
 _TWO = (
     ("between", re.compile(rf"\bbetween {_DATE} (?:and|to) {_DATE}", re.I)),
     ("throughout", re.compile(rf"\bfrom {_DATE} (?:to|until|till) {_DATE}", re.I)),
+    ("throughout", re.compile(rf"\bthroughout (?={_DATE}){_DATE}", re.I)),
 )
 _ONE = re.compile(rf"\b(in|on|during|before|after) (?!\d{{3}} \w){_DATE}(?=\W|$)", re.I)
 _NEXT = re.compile(
@@ -354,4 +339,4 @@ def date_form(text: str) -> str:
         span = read_span(text)
     except ValueError:
         return text
-    return write_month(span.first) if span.first == span.last else str(span.first // 12)
+    return write_month(span.first, "short") if span.first == span.last else str(span.first // 12)

@@ -90,7 +90,7 @@ class QuestionDraft:
 
     query: Query
     when: str
-    """The wording of the time: `in Jan, 1995`, `before Karvel F.C.`"""
+    """The wording of the time: `in January 1995`, `right before Karvel F.C.`"""
     reference: str
     boundary: str
     answers: tuple[str, ...]
@@ -356,7 +356,9 @@ def draw_neighbour(story: Story, rng: Random, ties: Ties = "all") -> QuestionDra
         "several-spells" if spells > 1 else tied,
         gold_answers(story.facts, query, ties),
     )
-    return QuestionDraft(query, f"{relation} {value}", value, boundary, answers)
+    article = "the " if "the {v}" in KINDS[story.kind].past else ""
+    when = f"right {relation} {article}{value}"
+    return QuestionDraft(query, when, value, boundary, answers)
 
 
 def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
@@ -368,6 +370,8 @@ def draw_own_span(story: Story, rng: Random) -> QuestionDraft:
         for text, value in ((fact.start, first), (fact.end, last))
     )
     when = f"from {start} to {end}"
+    if start == end:
+        when = f"in {start}" if first == last else f"throughout {start}"
     return _draft(story, "throughout", Span(first, last), when, "own-span")
 
 
@@ -417,7 +421,7 @@ def make_sums(task: str, prefix: str, count: int, seed: int) -> tuple[TimedQuest
             months = rng.randint(1, 11)
             length += f" and {months} month" if months == 1 else f" and {months} months"
             question = f"What is the time {length} {word} {write_month(base)}?"
-            gold = write_month(base + sign * (years * 12 + months))
+            gold = write_month(base + sign * (years * 12 + months), "short")
         sample = TimedQuestion(
             id=f"{prefix}-{seed}-L1-{number:05d}", task=task, gold=(gold,), level="L1",
             cell="L1-single", question=question,

@@ -112,7 +112,7 @@ def _rows(page: str) -> str:
     for what, value, start, end in _ROW.findall(page):
         if (kind := _ROW_KINDS.get(what)) is not None:
             until = "" if end in ("", "still") else f" to {end}"
-            statement = KINDS[kind].line.format(t=_title(page), v=value)
+            statement = KINDS[kind].past.format(t=_title(page), v=value)
             lines.append(f"{statement} from {start}{until}.")
     return "\n".join(lines)
 
@@ -152,9 +152,15 @@ def reply_to(question: PromptQuestion, pages: Mapping[str, str], thorough: bool)
                 asked = replace(query, reference=years)
         names = solve(facts, asked, ties=_ties(question.prompt)).answers
     answer = names[0] if names else "none"
+    if not extraction.facts:
+        return _in_form(
+            question.prompt, "unknown", "I have no facts on that.", written, EXTRACTIONS[0]
+        )
     if "as a JSON list" in question.prompt:
         answer = json.dumps(names, ensure_ascii=False)
-    reasoning = f"By their dates these fit: {', '.join(names) or 'none'}."
+    reasoning = "No fact fits the dates."
+    if names:
+        reasoning = f"By their dates, {' and '.join(names)} fit{'s' * (len(names) == 1)}."
     return _in_form(question.prompt, answer, reasoning, written, EXTRACTIONS[0])
 
 

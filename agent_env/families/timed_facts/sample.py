@@ -71,13 +71,8 @@ class TimedQuestion(Sample):
         return ""
 
     def _running_text(self) -> str:
-        """One sentence for each fact, in changing forms, with filler sentences."""
-        sentences = []
-        for number, fact in enumerate(self.facts):
-            sentences.append(prose(fact, number + len(self.question)))
-            if number % 3 == 1:
-                sentences.append("Of the years around it little more is on record.")
-        return "\n".join(sentences)
+        """One sentence for each fact, in changing forms."""
+        return "\n".join(prose(f, n + len(self.question)) for n, f in enumerate(self.facts))
 
 
 def timed(sample: Sample) -> TimedQuestion:

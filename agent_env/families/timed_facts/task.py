@@ -4,6 +4,7 @@ without the time that a question names."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
@@ -69,22 +70,17 @@ def _of_values(
     return answer
 
 
-ONE = "There is exactly one answer. Write the name alone, as the context writes it."
-SEVERAL = (
-    "There are several answers. Write all of them and no others as a JSON list of names, as the "
-    "context writes them."
-)
+ONE = "There is exactly one answer. Write the name alone"
+SEVERAL = "There are several answers. Write all of them and no others as a JSON list of names"
 EITHER = (
     "There may be one answer, several, or none. Write all of them and no others as a JSON list of "
-    "names, as the context writes them; [] if it gives none."
+    "names ([] for none)"
 )
 DATE = "Write the month and the year like this: Jan, 1995; or the year alone where years are asked."
 MONTH_OR_YEAR = "((Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec), )?[0-9]{3,4}"
-BOUNDS = (
-    "What is said to hold from one month to another holds in both of them; a year alone means "
-    "from its January, or to its December. The early years of a decade are 0 to 3, the late ones 7 "
-    "to 9."
-)
+SPELT = ", spelt as in the context. A fact holds in its first and in its last month, too."
+YEARS = " Where only a year is given, it begins in January, or ends in December."
+DECADES = " The early years of a decade end in 0 to 3, the late ones in 7 to 9."
 
 
 PROMPTS = ("default", "paper", "either")
@@ -117,7 +113,7 @@ def make_task(
 
     def fields(sample: Sample, condition: Condition) -> dict[str, str]:
         question, setting = timed(sample), options.setting_of(sample)
-        form = form_of(question, prompt, ties)
+        form = form_of(question, prompt, setting, ties)
         is_found = "web_search" in condition.tools or condition.context is not None
         if setting == "open-web" and options.setting is None and not is_found:
             raise ConfigError(
@@ -162,7 +158,9 @@ def make_task(
         placeholders={"question": True, "context": False, "form": False},
         fields=fields,
         wording=wording,
-        form=lambda sample: answer_form(form_of(timed(sample), prompt, ties)),
+        form=lambda sample: answer_form(
+            form_of(timed(sample), prompt, options.setting_of(sample), ties)
+        ),
         shift=shift,
         off_web=off_web,
         needs_day=lambda sample: timed(sample).boundary == NOW,
@@ -178,23 +176,29 @@ def make_task(
         hidden=HIDDEN,
         examples=lambda sample, condition: (
             worked_example(
-                timed(sample), options.setting_of(sample), form_of(timed(sample), prompt, ties)
+                timed(sample),
+                (setting := options.setting_of(sample)),
+                form_of(timed(sample), prompt, setting, ties),
             ),
         ),
     )
     return with_orders(task, ties)
 
 
-def form_of(question: TimedQuestion, prompt: str, ties: Ties = "all") -> str:
-    """The requested form of the answer, with the meaning of bounds and of a tie-break."""
+def form_of(question: TimedQuestion, prompt: str, setting: Setting, ties: Ties = "all") -> str:
+    """The requested form of the answer, with the meaning of bounds and of a tie-break as far as
+    the question and its context have them."""
     if question.level == "L1":
         return DATE
     is_timeqa = question.level in ("easy", "hard")
     is_open = prompt == "either" or question.boundary == NOW or (prompt == "default" and is_timeqa)
-    tie = f" {_tie_rule(question, ties)}".rstrip()
-    if is_open or not question.gold:
-        return f"{EITHER} {BOUNDS}{tie}"
-    return f"{SEVERAL if len(question.gold) > 1 else ONE} {BOUNDS}{tie}"
+    form = SEVERAL if len(question.gold) > 1 else ONE
+    form = EITHER if is_open or not question.gold else form
+    context = question.context(setting)
+    form += SPELT if context else "."
+    form += YEARS if re.search(r"\b(?:from|since|until|to|in) \d{3,4}\b", context) else ""
+    form += DECADES if re.search(r"\b(?:early|mid|late) \d{3,4}s\b", question.question) else ""
+    return f"{form} {_tie_rule(question, ties)}".rstrip()
 
 
 def answer_form(form: str) -> AnswerForm:
@@ -221,24 +225,24 @@ WORKED = tuple(
     )
 )
 _REASONING = (
-    "Mar, 1992 is the first month of the time at Quarrow Rovers and the last one of the time at "
-    "A.S. Tollmere; both count. It lies between Jan, 1991 and Jun, 1996, so Tollmere Select holds "
-    "too."
+    "March 1992 is the first month of the time at Quarrow Rovers and the last one of the time at "
+    "A.S. Tollmere; both count. It lies between January 1991 and June 1996, so Tollmere Select "
+    "holds too."
 )
-_ONE_QUESTION = "Which team did Alda Venn play for in Jul, 1997?"
+_ONE_QUESTION = "Which team did Alda Venn play for in July 1997?"
 _ONE_REASONING = (
-    "Jul, 1997 lies between Mar, 1992 and Jan, 1998, so she played for Quarrow Rovers. A.S. "
-    "Tollmere ended in Mar, 1992 and Tollmere Select in Jun, 1996, both earlier."
+    "July 1997 lies between March 1992 and January 1998, so she played for Quarrow Rovers. A.S. "
+    "Tollmere ended in March 1992 and Tollmere Select in June 1996, both earlier."
 )
 
 
 _SHIFT = Shift(Span(month(1988, 8), month(1988, 8)), 41)
 _SHIFT_EXAMPLE = {
-    "question": "What is the time 3 years and 5 months after Aug, 1988?",
+    "question": "What is the time 3 years and 5 months after August 1988?",
     "context": "",
     "form": DATE,
     "shift": "",
-    "reasoning": "Three years after Aug, 1988 is Aug, 1991; five months later it is Jan, 1992.",
+    "reasoning": "Three years after August 1988 is August 1991; five months later, January 1992.",
     "extraction": write_shift(_SHIFT),
     "program": (
         "```python\nnames = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split()\n"
@@ -258,7 +262,7 @@ def worked_example(question: TimedQuestion, setting: Setting, form: str) -> Exam
     answers = ["Quarrow Rovers"] if one else [fact.value for fact in WORKED]
     write = fact_line if setting != "open-book" else lambda fact: prose(fact, 0)
     fields = {
-        "question": _ONE_QUESTION if one else "Which team did Alda Venn play for in Mar, 1992?",
+        "question": _ONE_QUESTION if one else "Which team did Alda Venn play for in March 1992?",
         "context": "\n".join(map(write, WORKED)),
         "form": form,
         "reasoning": _ONE_REASONING if one else _REASONING,

@@ -40,7 +40,8 @@ def test_the_papers_cases_ties_and_what_was_just_outside():
     at = month(1991, 2)
     solved = solve(facts, Query("in", Span(at, at)))
     assert solved.explanation() == (
-        "Matched: nothing\nJust outside: A (Jan, 1990 to Jan, 1991); B (Mar, 1991 to Dec, 1994)"
+        "Matched: nothing\n"
+        "Just outside: A (January 1990 to January 1991); B (March 1991 to December 1994)"
     )
     facts = [
         fact("A", "1990-01", "1991-01"), fact("B", "1990-01", "1994-01"),

@@ -79,15 +79,14 @@ def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
         ("Ford & Co.", "1940-02", "1940-02", ["{} in February 1940."] * 3),
         ("Ford & Co.", "1940-02", "1941-03", ["{} from February 1940 until March 1941."] * 3),
         ("Ford & Co.", None, "1941", ["{} until 1941."] * 3),
-        ("Ford & Co.", "1940", None, ["Since 1940 {}, and it has not ended."] * 3),
+        ("Ford & Co.", "1940", None, ["Kiev Mill has belonged to Ford & Co. since 1940."] * 3),
         ("St. John Inc.", "1940", "1940", ["{} in 1940."] * 3),
         ("Ford", "1940-02", "1940-02",
          ["In February 1940 {}.", "{} in February 1940.", "In February 1940 {}."]),
         ("Ford", "1940", "1940", ["In 1940 {}.", "{} in 1940.", "In 1940 {}."]),
         ("Ford", "1940-02", "1940-03",
          ["From February 1940 to March 1940 {}.", "{} from February 1940 until March 1940.",
-          "It was in February 1940 that it began, and in March 1940 that it ended: for that time "
-          "{}."]),
+          "{} (February 1940 to March 1940)."]),
         ("Ford", None, "1941-03", ["Until March 1941 {}."] * 3),
     ],
 )  # fmt: skip
@@ -103,7 +102,9 @@ def test_prose_has_one_full_stop_and_one_month_once_and_is_read_as_it_was_meant(
 
 def test_a_line_of_one_month_names_it_once():
     fact = make_fact("Kiev Mill", "owner", "Ford & Co.", "1940-02", "1940-02")
-    assert fact_line(fact) == "Kiev Mill is owned by Ford & Co. in Feb, 1940."
+    assert fact_line(fact) == "Kiev Mill belonged to Ford & Co. in February 1940."
     always = make_fact("Kiev Mill", "owner", "Ford & Co.", None, None)
     assert prose(always, 0) == "All along Kiev Mill belonged to Ford & Co."
-    assert fact_line(always) == "Kiev Mill is owned by Ford & Co."
+    assert fact_line(always) == "All along Kiev Mill belonged to Ford & Co."
+    lasting = make_fact("Ajax F.C.", "coach", "Ann Lee", "1924-06", None)
+    assert fact_line(lasting) == "Ann Lee has been the head coach of Ajax F.C. since June 1924."

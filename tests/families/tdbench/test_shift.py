@@ -17,7 +17,7 @@ from agent_env.wiring.registry import load_family
 from .leaders import TABLE, question
 
 OPTIONS = TdbenchOptions(book="open", kinds=(*sorted(SHIFTED), "count", "duration"))
-MADE = load_family("tdbench").make_samples(42, 4, OPTIONS)
+MADE = load_family("tdbench").make_samples(42, 5, OPTIONS)
 TABLES = {table.digest: table for table in MADE.tables}
 TEXTS = {
     sheet.url: sheet.text for table in MADE.tables for sheet in table_pages(table, LEVELS["medium"])

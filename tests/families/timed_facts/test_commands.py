@@ -25,8 +25,9 @@ def made(tmp_path_factory):
     told = f"40 questions in {folder / 'q.jsonl'}; told in full in {folder / 'q.summary.json'}\n"
     first, shortcuts, too_easy = done.stderr.splitlines(keepends=True)
     assert first == told
-    assert "latest-row 6 (15.0%), random-row 6 (15.0%), ignore-time 0 (0.0%)" in shortcuts
-    assert "too easy, as latest-row answers the fact that began last: tr-3-00013" in too_easy
+    assert "latest-row 3 (7.5%), random-row 4 (10.0%), ignore-time 0 (0.0%)" in shortcuts
+    easy = "tr-3-00009, tr-3-00024, tr-3-00033"
+    assert f"too easy, as latest-row answers the fact that began last: {easy}" in too_easy
     for strategy in ("extract-run", "extract-simulate"):
         done = agent_env(
             "run", "tempreason", "--dataset", str(folder / "q.jsonl"), "--strategy", strategy,

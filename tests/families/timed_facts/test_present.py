@@ -73,4 +73,4 @@ def test_the_days_of_change_have_every_answer_that_a_question_ever_had():
         with suppress(CannotShift):
             golds |= set(task.on_day(sample, day)["gold"])
     assert golds == {fact.value for fact in sample.own_facts}
-    assert write_month(PRESENT) == "Dec, 2025"
+    assert write_month(PRESENT) == "December 2025"

@@ -14,7 +14,7 @@ from random import Random
 from agent_env.extensions.facts.fiction.names import Names
 from agent_env.extensions.facts.tables.tables import IntervalRow, Relation
 
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed would give other stories."""
 RELATIONS: tuple[Relation, ...] = (
     "holds_office", "plays_for", "works_for", "member_of", "attends", "owns", "heads", "manages",

@@ -1,53 +1,56 @@
-"""Invented names, each given once; some differ from another by a letter or a word on purpose."""
+"""Invented names that can be read aloud, each given once: several families of names, each in the
+shape of another language, none of them the name of somebody or something in the shipped tables.
+Some differ from another by a vowel on purpose."""
 
 from __future__ import annotations
 
+import re
+import tomllib
 from collections.abc import Callable
+from functools import cache
+from itertools import product
+from pathlib import Path
 from random import Random
 
-ONSETS = """
-b br c ch d dr f fl g gl gr h j k kl kr l m n p pl pr qu r s sk sl st t th tr v w y z
-""".split()
-VOWELS = "a e i o u ae ai au ea ei ia ie io oa ou".split()
-CODAS = "l ld lk ll lm m n nd nk nn r rd rk rl rn rv s sk ss st t th v x z".split()
-PLACE_ENDS = """
-Bight Bridge Cross Dell Fell Ferry Fold Ford Gate Green Harbour Hollow Isle Landing March Mere Moor
-Mouth Pass Reach Ridge Rock Sound Spire Strand Tarn Vale Wharf
-""".split()
-ENDS = "a an ar e el en er in is o on or us y".split()
+from agent_env.extensions.facts.tables.tables import shipped_tables
+
+BEFORE = ("Upper", "Lower", "Old", "New", "Great", "Little", "Saint", "Port", "Castle", "Mount")
+"""What may stand before the name of a place."""
 NEAR = 0.16
 """Part of the names that are made to be nearly another one."""
 TRIES = 10_000
 
 
 class Names:
-    """Draws names that no other name of the world equals, letter case aside."""
+    """Draws names that no other name of the world equals, letter case aside. People have both names
+    of one family."""
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
         self._given: dict[str, list[str]] = {"place": [], "person": [], "club": [], "ship": []}
         self._taken: set[str] = set()
-        self._first = self._pool(240, lambda: self._root() + rng.choice(ENDS))
-        self._last = self._pool(1800, lambda: self._root() + rng.choice(["", "", *ENDS[:8]]))
 
     def place(self) -> str:
-        """Such as `Karvel Ford`."""
+        """Such as `Old Calvera`."""
         return self._new("place", self._a_place)
 
     def person(self) -> str:
-        """Such as `Orrin Thale`."""
+        """Such as `Penniwen Carrucombe`."""
         return self._new("person", self._a_person)
 
     def club(self, place: str) -> str:
-        """Such as `Karvel Ford Wanderers`."""
+        """Such as `Calvera Wanderers`."""
         ends = "Wanderers Rovers Albion Athletic Rangers Harriers Mariners Corinthians".split()
         return self._new("club", lambda: f"{place} {self._rng.choice(ends)}", near=False)
 
     def ship(self) -> str:
-        """Such as `Queen Draela`."""
+        """Such as `Queen Ferra`."""
         heads = "Queen Star Spirit Lady Pride Maid".split()
         return self._new(
-            "ship", lambda: f"{self._rng.choice(heads)} {self._rng.choice(self._first)}"
+            "ship",
+            lambda: (
+                f"{self._rng.choice(heads)} {self._rng.choice(self._rng.choice(families())[0])}"
+            ),
         )
 
     def _new(self, kind: str, make: Callable[[], str], near: bool = True) -> str:
@@ -61,47 +64,59 @@ class Names:
                 return name
         raise AssertionError(f"the {kind} names are used up")
 
-    def _a_place(self) -> str:
-        root = self._root() + self._rng.choice(ENDS)
-        return root if self._rng.random() < 0.25 else f"{root} {self._rng.choice(PLACE_ENDS)}"
-
     def _a_person(self) -> str:
-        return f"{self._rng.choice(self._first)} {self._rng.choice(self._last)}"
+        given, last, _ = self._rng.choice(families())
+        return f"{self._rng.choice(given)} {self._rng.choice(last)}"
+
+    def _a_place(self) -> str:
+        place = self._rng.choice(self._rng.choice(families())[2])
+        return place if self._rng.random() < 0.7 else f"{self._rng.choice(BEFORE)} {place}"
 
     def _nearly(self, name: str) -> str:
-        """Another first or last word, or one letter doubled or changed."""
-        first, _, last = name.rpartition(" ")
-        draw = self._rng.random()
-        if first and draw < 0.35:
-            kin = [end for end in PLACE_ENDS if end[0] == last[0] and end != last]
-            return f"{first} {self._rng.choice(kin)}" if kin else f"{first} {self._misspelt(last)}"
-        if first and draw < 0.7:
-            return f"{self._misspelt(first)} {last}"
-        return f"{first} {self._misspelt(last)}".strip()
+        """One vowel of one word is another."""
+        words = name.split(" ")
+        at = self._rng.randrange(len(words))
+        word = words[at]
+        places = [n for n, letter in enumerate(word) if n and letter in "aeiou"]
+        if places:
+            place = self._rng.choice(places)
+            other = self._rng.choice([v for v in "aeiou" if v != word[place]])
+            words[at] = word[:place] + other + word[place + 1 :]
+        return " ".join(words)
 
-    def _misspelt(self, word: str) -> str:
-        at = self._rng.randrange(1, len(word))
-        letter = word[at]
-        if letter in "aeiou":
-            other = self._rng.choice([v for v in "aeiou" if v != letter])
-            return word[:at] + other + word[at + 1 :]
-        doubled = letter.isalpha() and letter not in (word[at - 1], word[at + 1 : at + 2])
-        return word[:at] + letter + word[at:] if doubled else word + "e"
 
-    def _root(self) -> str:
-        rng = self._rng
-        root = rng.choice(ONSETS) + rng.choice(VOWELS) + rng.choice(CODAS)
-        return root.capitalize()
+@cache
+def families() -> tuple[tuple[list[str], ...], ...]:
+    """Every given name, last name and place of each family."""
+    text = Path(__file__).with_name("names.toml").read_text(encoding="utf-8")
+    known = _known_words()
+    return tuple(
+        tuple(
+            sorted(
+                {
+                    name
+                    for parts in product(
+                        own["heads"].split(), own["middles"].split(), own[sort].split()
+                    )
+                    if (name := "".join(parts)) not in known and not _CLUMSY.search(name.lower())
+                }
+            )
+            for sort in ("given", "last", "place")
+        )
+        for own in tomllib.loads(text)["family"]
+    )
 
-    @staticmethod
-    def _pool(count: int, make: Callable[[], str]) -> list[str]:
-        """`count` different words, none of which ends the name of a place."""
-        words: dict[str, None] = {}
-        while len(words) < count:
-            word = make()
-            if word not in PLACE_ENDS:
-                words[word] = None
-        return list(words)
+
+_CLUMSY = re.compile(r"([aeiou])\1\1|[aeiou]{4}|[^aeiouy]{5}|(.)\2\2")
+
+
+def _known_words() -> set[str]:
+    """Capitalised words of the shipped tables."""
+    tables = shipped_tables()
+    texts = [f"{row.event} {row.summary} {row.hint}" for row in tables.events]
+    texts += [f"{row.person} {row.description}" for row in tables.people]
+    texts += [row.person for row in tables.presidents]
+    return set(re.findall(r"\b[A-Z][^\W\d_]+", " ".join(texts)))
 
 
 def ordinal(number: int) -> str:

@@ -15,7 +15,7 @@ from agent_env.extensions.facts.tables.temporal_table import TemporalRow, Tempor
 from agent_env.sdk.errors import ConfigError
 
 LEAST, MOST = 20, 200_000
-VERSION = 1
+VERSION = 2
 """Raised whenever the same seed would give other tables."""
 DOMAINS = ("offices", "organisations", "clubs", "laws", "stays", "games")
 FIRST, LAST = 1951, 2024

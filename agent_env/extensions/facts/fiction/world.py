@@ -17,7 +17,6 @@ from pathlib import Path
 from random import Random
 
 from agent_env.extensions.facts.fiction.names import Names, ordinal
-from agent_env.extensions.facts.fiction.world_names import WorldNames
 from agent_env.extensions.facts.tables.tables import EventRow, FactTables, IntervalRow, LifeRow
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import PartialDate
@@ -212,7 +211,7 @@ def managers(club: str, cast: Cast, rng: Random) -> Iterator[IntervalRow]:
 
 
 LEAST, MOST = 100, 200_000
-VERSION = 2
+VERSION = 3
 """Raised whenever the same seed would give another world."""
 
 
@@ -225,7 +224,7 @@ def make_world(entities: int, seed: int) -> FactTables:
     if not LEAST <= entities <= MOST:
         raise ConfigError(f"a world has {LEAST} to {MOST} entities, not {entities}")
     rng = Random(f"fiction/{VERSION}/{seed}/{entities}")
-    names = WorldNames(rng)
+    names = Names(rng)
     people, offices, clubs = entities * 3 // 10, max(1, entities // 250), entities // 60
     places = [names.place() for _ in range(max(12, entities // 8))]
     cast = Cast(people, names, places, rng)
