@@ -90,7 +90,7 @@ def test_pages_of_other_types_are_named(run, tmp_path, statement):
     _check("web", "pages", "show", str(run), url)
     _check("web", "pages", "verify", str(run))
     _check("web", "pages", "merge", str(tmp_path / "all.db"), str(run))
-    _check("web", "pages", "export", str(run), "--warc", str(tmp_path / "all.warc.gz"))
+    _check("web", "pages", "export", str(run), str(tmp_path / "all.warc.gz"))
     _check("web", "context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
 
 

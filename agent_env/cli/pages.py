@@ -6,20 +6,21 @@ import json
 import sys
 from collections import Counter
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agent_env.records.options import Opt
+from agent_env.runs.terminal import can_redraw, raw, say
 
 if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages
-    from agent_env.web.store_file import Fetch
+    from agent_env.web.store_file import Fetch, Source
 
 Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
 AsJson = Annotated[bool, Opt("Print JSON, for machines.", flag="--json")]
 AsOf = Annotated[str | None, Opt("YYYY-MM-DD: the versions of that day.", flag="--as-of")]
-Warc = Annotated[Path, Opt("A WARC file; .warc.gz is packed.")]
 
 
 def _open(file: Path, read_only: bool = True, as_of: str | None = None) -> SqlitePages:
@@ -116,6 +117,8 @@ def verify(file: Store, as_json: AsJson = False) -> None:
 
     Example: agent-env web pages verify runs/first
     """
+    from dataclasses import asdict
+
     from agent_env.web.page_store import problems
 
     store = _open(file)
@@ -126,13 +129,14 @@ def verify(file: Store, as_json: AsJson = False) -> None:
         "failures": counts["failures"],
         "searches": sum(1 for _ in store.searches()),
         "digest": store.digest(),
+        "sources": [asdict(source) for source in store.sources()],
         "problems": defects,
     }
     if as_json:
         print(json.dumps(summary))
     else:
         for name, value in summary.items():
-            print(f"{name:10} {len(defects) if name == 'problems' else value}")
+            print(f"{name:10} {len(value) if isinstance(value, list) else value}")
         for problem in defects:
             print(problem)
     if defects:
@@ -201,18 +205,21 @@ def merge(
             f"{source.file}: {result.pages} pages and {result.searches} searches were new, "
             f"{result.differing} differ from what stands"
         )
-    _tell_ties(store.ties() - ties)
-
-
-def _tell_ties(count: int) -> None:
-    if count:
+    if count := store.ties() - ties:
         print(f"{count} versions share their second with one stored later, which is served")
+    if store.sources():
+        from agent_env.web.built import make_index
+
+        make_index(store, say)
 
 
-def export(file: Store, warc: Warc) -> None:
+def export(
+    file: Store,
+    warc: Annotated[Path, typer.Argument(help="The WARC file to write; .warc.gz is packed.")],
+) -> None:
     """Write a store as a WARC file.
 
-    Example: agent-env web pages export runs/first --warc first.warc.gz
+    Example: agent-env web pages export runs/first first.warc.gz
     """
     from agent_env.web.warc import export_warc
 
@@ -221,20 +228,70 @@ def export(file: Store, warc: Warc) -> None:
 
 def import_pages(
     file: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
-    warc: Warc,
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files (.jsonl, .jsonl.gz, .jsonl.zst, .parquet, .warc, .warc.gz), or folders of "
+            ".html, .md and .txt."
+        ),
+    ],
+    columns: Annotated[
+        str, Opt("ROLE=COLUMN,…: url, id, title, text, html; default: by their usual names.")
+    ] = "",
+    strict: Annotated[bool, Opt("Stop at the first document that cannot be taken.")] = False,
 ) -> None:
-    """Add the pages of a WARC file to a store.
+    """Add documents of other programs to a store, and make the index that searches them. What was
+    stopped goes on where it was.
 
-    Example: agent-env web pages import pages.db --warc crawl.warc.gz
+    Example: agent-env web pages import corpus.db wiki.parquet --columns url=link,text=body
     """
-    from agent_env.cli.run import say
-    from agent_env.errors import ConfigError
-    from agent_env.web.warc import import_warc
+    from agent_env.web.corpus_import import import_files
 
-    if not warc.is_file():
-        raise ConfigError(f"there is no file {warc}")
-    result = import_warc(_open(file, read_only=False), warc, say)
-    skipped = ", ".join(f"{n} {why}" for why, n in result.left_out.items()) or "nothing"
-    also = "".join(f", {n} {what}" for what, n in result.without_page.items())
-    print(f"{result.pages} pages and {result.searches} searches are new{also}; left out: {skipped}")
-    _tell_ties(result.ties)
+    line = _Progress()
+    read: dict[str, Source] = {}
+    try:
+        for source in import_files(file, sources, columns, line.above, strict):
+            read[source.digest] = source
+            line.show(source)
+    except KeyboardInterrupt:
+        line.end()
+        say(f"stopped; what was read is in {file}: the same command goes on from there")
+        raise
+    finally:
+        line.end()
+    for source in read.values():
+        print(
+            f"{source.name} ({source.digest[:12]}): {source.documents} documents, {source.pages} "
+            f"pages, {source.there_already} there already, {source.left_out} left out"
+        )
+
+
+class _Progress:
+    """A line on the terminal that tells how far the reading is; nothing where it is no terminal."""
+
+    def __init__(self) -> None:
+        self._redraws = can_redraw(sys.stderr)
+        self._began, self._shown, self._first = monotonic(), 0.0, 0
+        self._name: str | None = None
+
+    def show(self, source: Source) -> None:
+        """How far a source was read, at most twice a second."""
+        now = monotonic()
+        if source.name != self._name:
+            self._name, self._began, self._first = source.name, now, source.documents
+        if self._redraws and now - self._shown > 0.5:
+            rate = (source.documents - self._first) / max(now - self._began, 0.001)
+            text = f"{source.name}: {source.documents:,} documents, {rate:,.0f} a second"
+            self._shown = now
+            print(f"\r{text}\x1b[K", end="", file=raw(sys.stderr), flush=True)
+
+    def above(self, text: str) -> None:
+        """A line for the user, above that one."""
+        self.end()
+        say(text)
+
+    def end(self) -> None:
+        """Leaves the terminal's line."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=raw(sys.stderr), flush=True)
+        self._shown = 0.0

@@ -556,7 +556,9 @@ def _check_proofs(
         note(f"no sample names a page that proves its answer, so {name} may find nothing")
     if not days and not (asking and evidence):
         return
-    served = sealed_urls(settings, sample_set.tables, (*asking, *sorted(days - asking.keys())))
+    wanted = set().union(*evidence.values())
+    on_days = (*asking, *sorted(days - asking.keys()))
+    served = sealed_urls(settings, sample_set.tables, on_days, wanted)
     for day, name in asking.items() if evidence else ():
         lacking = [each for each, urls in evidence.items() if not urls <= served[day]]
         if day is None and not any(urls & served[day] for urls in evidence.values()):
@@ -564,7 +566,8 @@ def _check_proofs(
             raise ConfigError(
                 f"condition '{name}': {where} holds none of the pages that prove the answers, "
                 f"such as {min(evidence[lacking[0]])}; name with --pages the web that was built "
-                "from the same facts (agent-env web build --out pages.db)"
+                "from the same facts (agent-env web build --out pages.db), or have the proofs "
+                "found in these pages (agent-env questions prove)"
             )
         if lacking:
             note(

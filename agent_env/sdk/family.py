@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_env.tasks.conditions import tools_of as tools_of
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet
+    from agent_env.tasks.family import by_digest as by_digest
     from agent_env.tasks.family import option_texts as option_texts
     from agent_env.tasks.family import record_options as record_options
     from agent_env.tasks.faults import ConstraintRef as ConstraintRef

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent_env.records.trace_events import Event as Event
     from agent_env.records.trace_events import ModelCalled as ModelCalled
     from agent_env.records.trace_events import ToolCalled as ToolCalled
+    from agent_env.tasks.sample_files import materials_beside as materials_beside
     from agent_env.tasks.sample_files import parse_samples as parse_samples
     from agent_env.tasks.sample_files import read_materials as read_materials
     from agent_env.tasks.sample_files import samples_bytes as samples_bytes

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from agent_env.records.pages import Page as Page
     from agent_env.records.waits import retry_after_s as retry_after_s
     from agent_env.web.built import BuiltWeb as BuiltWeb
+    from agent_env.web.built import TextIndex as TextIndex
+    from agent_env.web.built import index_of as index_of
     from agent_env.web.full_text import FullText as FullText
     from agent_env.web.full_text import hit_of as hit_of
     from agent_env.web.full_text import words_of as words_of

@@ -163,6 +163,9 @@ class Task:
     does. One that states the day itself needs none."""
     off_web: Callable[[Sample], str] = lambda sample: "the answers to these questions"
     """What no page of the shipped web states, of a question that names none; "" where one may."""
+    names: Callable[[Sample], Mapping[int, tuple[str, ...]]] = lambda sample: {}
+    """What the facts of a sample's proofs are about is called, by constraint: titles of pages that
+    may state them."""
     changes: Callable[[Sample], Iterable[date]] | None = None
     """The days on which the answer to such a question may have changed; None: not known."""
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)

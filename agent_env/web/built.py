@@ -7,58 +7,97 @@ the store, is made again from the texts that the store holds, and is put in its 
 from __future__ import annotations
 
 import math
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from agent_env.errors import ConfigError, SearchError, StorageError, ToolError
 from agent_env.records.pages import Hit, Page
 from agent_env.records.safe_files import new_folder
-from agent_env.web.full_text import CANDIDATES, COVERAGE, FullText, snippet, titled_first, words_of
+from agent_env.web.full_text import (
+    CANDIDATES,
+    COVERAGE,
+    FullText,
+    snippet,
+    titled_first,
+    words_of,
+)
 from agent_env.web.opened import Web
 from agent_env.web.page_store import SqlitePages
 
-MANY = 50_000
+MANY = 20_000
 """Pages above which tantivy is used."""
 BATCH = 500
 """Pages that are written in one transaction."""
+Note = Callable[[str], None]
+TextIndex: TypeAlias = "FullText | TantivyText"
 
 
-def choose_index(
-    file: Path, connection: sqlite3.Connection, content: str, note: Callable[[str], None]
-) -> FullText | TantivyText:
-    """The search over a store; `note` hears why a large one is served by the slower kind."""
-    built_in = FullText(connection)
-    count = built_in.size()
-    if count <= MANY:
-        return built_in
-    if find_spec("tantivy") is None:
-        note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
-        return built_in
-    try:
-        folder = file.with_name(f"{file.name}.tantivy")
-        return TantivyText.build(folder, content, built_in.texts())
-    except StorageError as exc:
-        note(f"{count} pages are searched by FTS5: {exc}")
-        return built_in
+def index_of(store: SqlitePages, note: Note) -> TextIndex:
+    """The search over a built store: FTS5, or above MANY pages tantivy in the folder beside its
+    file, made where it is not there. `note` hears why a large one is served by the slower kind."""
+    count = store.size()
+    if count > MANY:
+        if find_spec("tantivy") is None:
+            note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
+        else:
+            try:
+                return TantivyText.build(store, note)
+            except StorageError as exc:
+                note(f"{count} pages are searched by FTS5: {exc}")
+    return FullText(store.connection) if _is_indexed(store) else FullText.in_memory(store.texts())
+
+
+def make_index(store: SqlitePages, note: Note) -> None:
+    """Indexes what was stored without an index, in the store's file or beside it."""
+    if _has_index(store):
+        FullText(store.connection).remove()
+    if store.size() <= MANY or find_spec("tantivy") is None:
+        index = FullText(store.connection)
+        index.add(store.texts())
+        index.finish()
+    else:
+        index_of(store, note)
+
+
+def _has_index(store: SqlitePages) -> bool:
+    query = "SELECT 1 FROM sqlite_master WHERE name = 'search'"
+    return store.connection.execute(query).fetchone() is not None
+
+
+def _is_indexed(store: SqlitePages) -> bool:
+    """Whether the store's file has an FTS5 index of all its pages."""
+    return _has_index(store) and FullText(store.connection).size() == store.size()
+
+
+def _check_built(store: SqlitePages) -> None:
+    sources = store.sources()
+    for each in sources:
+        if not each.is_whole:
+            raise ConfigError(
+                f"{store.file} holds {each.documents} documents of {each.name} and not the rest; "
+                "import it again, which goes on from there"
+            )
+    if not sources and not _has_index(store):
+        raise ConfigError(
+            f"{store.file} is no built web: it has no search index; "
+            "for pages that a run recorded use --web frozen"
+        )
 
 
 class PagesOfDay(Protocol):
     """What a built web serves on a day."""
 
-    def urls(self) -> Iterator[str]: ...
+    def has(self, url: str) -> bool: ...
     def as_web(self) -> Web: ...
 
 
 class BuiltWeb:
     """Fetcher over a store that is never added to, with the search over it."""
 
-    def __init__(
-        self, store: SqlitePages, search: FullText | TantivyText, is_new: bool = False
-    ) -> None:
+    def __init__(self, store: SqlitePages, search: TextIndex, is_new: bool = False) -> None:
         self.store = store
         self.search = search
         self.is_new = is_new
@@ -78,14 +117,12 @@ class BuiltWeb:
         """The web that was built in `file`, for reading; ConfigError where it is none. `note` hears
         where a large one is searched by the slower of two indexes."""
         store = SqlitePages(file, read_only=True)
-        cursor = store.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'search'")
-        if cursor.fetchone() is None:
+        try:
+            _check_built(store)
+            return cls(store, index_of(store, note))
+        except BaseException:
             store.close()
-            raise ConfigError(
-                f"{file} is no built web: it has no search index; "
-                "for pages that a run recorded use --web frozen"
-            )
-        return cls(store, choose_index(file, store.connection, store.digest(), note))
+            raise
 
     def add(self, pages: Iterable[Page]) -> int:
         """Stores and indexes all pages, a batch at a time; how many."""
@@ -109,8 +146,9 @@ class BuiltWeb:
         """That there is none."""
         return ToolError(f"there is no page at {url}; open addresses that web_search gave")
 
-    def urls(self) -> Iterator[str]:
-        return self.store.urls()
+    def has(self, url: str) -> bool:
+        """Whether there is a page at this address."""
+        return isinstance(self.store.outcome(url), Page)
 
     def on(self, day: str) -> PagesOfDay:
         """The web as it was on that day, YYYY-MM-DD; ConfigError where it has no such day."""
@@ -134,7 +172,7 @@ class BuiltWeb:
 
 TITLE_BOOST = 4.0
 WRITER_BYTES = 64 * 1024 * 1024
-MARK = "made-from.2"
+MARK = "made-from.3"
 """File in the folder that names the store's content."""
 
 
@@ -145,9 +183,10 @@ class TantivyText:
     index = "tantivy"
     """As run.json names it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: SqlitePages) -> None:
         import tantivy
 
+        self._store = store
         self._tantivy: Any = tantivy
         self._analyzer = _analyzer(tantivy)
         self._index = tantivy.Index(_schema(tantivy), path=str(folder))
@@ -157,17 +196,32 @@ class TantivyText:
         self._searcher = self._index.searcher()
 
     @classmethod
-    def build(
-        cls, folder: Path, content: str, texts: Iterable[tuple[str, str, str]]
-    ) -> TantivyText:
-        """Open the index of this content in `folder`, making it from (url, title, text) first
-        where it is not there; StorageError where it cannot be written."""
+    def build(cls, store: SqlitePages, note: Note) -> TantivyText:
+        """The index of the store's pages in the folder beside its file, made first where it is not
+        there; StorageError where it cannot be written."""
+        folder = store.file.with_name(f"{store.file.name}.tantivy")
+        mark = folder / MARK
         try:
-            if not (folder / MARK).is_file() or (folder / MARK).read_text() != content:
-                _make(folder, content, texts)
-            return cls(folder)
+            content = store.digest()
+            if not mark.is_file() or mark.read_text() != content:
+                note(f"indexing the pages of {store.file}")
+                _make(folder, content, store.texts())
+            return cls(folder, store)
         except (OSError, ValueError) as exc:
             raise StorageError(f"cannot keep the search index {folder}: {exc}") from exc
+
+    def with_words(self, words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
+        """Address, title and text of every page that holds all these words."""
+        folded = [w for word in words for w in self._analyzer.analyze(word)]
+        if folded:
+            query = self._query(folded, len(folded))
+            for _, at in self._searcher.search(query, limit=self._searcher.num_docs).hits:
+                doc = self._searcher.doc(at)
+                yield doc["url"][0], doc["title"][0], self._text(doc["url"][0])
+
+    def _text(self, url: str) -> str:
+        page = self._store.outcome(url)
+        return page.text if isinstance(page, Page) else ""
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         """The pages that hold most of the query's words: first those titled just so, then by BM25
@@ -177,20 +231,22 @@ class TantivyText:
             return []
         try:
             top = self._searcher.search(
-                self._query(list(words)), limit=max(limit, CANDIDATES), count=False
+                self._query(list(words), math.ceil(COVERAGE * len(words))),
+                limit=max(limit, CANDIDATES),
+                count=False,
             )
             docs = [(score, self._searcher.doc(at)) for score, at in top.hits]
         except ValueError as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         docs.sort(key=lambda hit: (-hit[0], hit[1]["url"][0]))
-        texts = {doc["url"][0]: doc["text"][0] for _, doc in docs}
         hits = [Hit(url=doc["url"][0], title=doc["title"][0], snippet="") for _, doc in docs]
         return [
-            hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
+            hit.model_copy(update={"snippet": snippet(self._text(hit.url), words)})
             for hit in titled_first(hits, query)[:limit]
         ]
 
-    def _query(self, words: list[str]) -> Any:
+    def _query(self, words: Sequence[str], least: int) -> Any:
+        """Pages that hold at least so many of the words."""
         should, query = self._tantivy.Occur.Should, self._tantivy.Query
         either = [
             query.boolean_query(
@@ -201,7 +257,6 @@ class TantivyText:
             )
             for word in words
         ]
-        least = max(1, math.ceil(COVERAGE * len(words)))
         return query.boolean_query(
             [(should, one) for one in either], minimum_number_should_match=least
         )
@@ -229,7 +284,7 @@ def _schema(tantivy: Any) -> Any:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("url", stored=True, tokenizer_name="raw")
     builder.add_text_field("title", stored=True, tokenizer_name="words", index_option="freq")
-    builder.add_text_field("text", stored=True, tokenizer_name="words", index_option="freq")
+    builder.add_text_field("text", stored=False, tokenizer_name="words", index_option="freq")
     return builder.build()
 
 

@@ -32,7 +32,7 @@ _MAGIC = (
     b"\xd0\xcf\x11\xe0",
 )
 """First bytes, in small letters, of images and archives."""
-_PLAIN = "agent-env-text/1"
+PLAIN = "agent-env-text/1"
 _PDF_DAY = re.compile(r"D:(\d{4})(\d{2})(\d{2})")
 _PDF_TIME_S = 20.0
 
@@ -73,7 +73,7 @@ def read_content(body: bytes, content_type: str, url: str) -> Extracted:
     text = decode(body, content_type)
     if kind == "html":
         return extract(text, url)
-    return Extracted("", text.replace("\x00", "\ufffd"), extractor=_PLAIN)
+    return Extracted("", text.replace("\x00", "\ufffd"), extractor=PLAIN)
 
 
 def _sniffed(body: bytes, told: Kind) -> Kind:

@@ -96,9 +96,11 @@ class FullText:
         row = self._db.execute("SELECT count(*) FROM search_docsize").fetchone()
         return int(row[0])
 
-    def texts(self) -> Iterator[tuple[str, str, str]]:
-        """Address, title and text of every page, in the order in which they were added."""
-        yield from self._db.execute("SELECT url, title, text FROM search ORDER BY rowid")
+    def remove(self) -> None:
+        """Take the index out of the file."""
+        with self._db:
+            self._db.execute("DROP TABLE temp.search_words")
+            self._db.execute("DROP TABLE search")
 
     def with_words(self, words: Sequence[str]) -> Iterator[tuple[str, str, str]]:
         """Address, title and text of every page that holds all these words."""
@@ -132,8 +134,7 @@ class FullText:
     def _telling(self, words: list[str]) -> list[str]:
         """In a large index, the rare words of a query: pages are ranked by them anyhow, and each
         common one costs as much as the index is large."""
-        (size,) = self._db.execute("SELECT count(*) FROM search_docsize").fetchone()
-        if size < MANY:
+        if self.size() < MANY:
             return words
         spent = 0
         rare_words: list[str] = []

@@ -17,8 +17,9 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import zstandard
 
@@ -30,6 +31,7 @@ from agent_env.web.store_file import (
     Failure,
     Fetch,
     Search,
+    Source,
     as_fetch,
     as_search,
     days_of,
@@ -65,6 +67,14 @@ def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -
     return data
 
 
+class StoredText(NamedTuple):
+    """A page as searches see it."""
+
+    url: str
+    title: str
+    text: str
+
+
 class SqlitePages:
     """The PageStore over a file."""
 
@@ -88,13 +98,52 @@ class SqlitePages:
         return outcome if isinstance(outcome, Page) else None
 
     async def put(self, page: Page, asked: str | None = None) -> str:
-        with self._writing():
+        with self.writing():
             return self._put(page, asked or page.url)
 
     def put_all(self, pages: Iterable[Page]) -> list[str]:
         """Store many pages in one transaction; their digests in order."""
-        with self._writing():
+        with self.writing():
             return [self._put(page, page.url) for page in pages]
+
+    def put_new(self, pages: Sequence[Page], source: Source) -> tuple[Source, list[bool | None]]:
+        """Store those pages whose address gives none yet, and with them how far their source was
+        read. Of each whether it was new; None where the store has it word for word."""
+        with self.writing():
+            is_new = [self._put_new(page) for page in pages]
+            source = replace(
+                source,
+                pages=source.pages + is_new.count(True),
+                left_out=source.left_out + is_new.count(False),
+            )
+            self._note_source(source)
+        return source, is_new
+
+    def _put_new(self, page: Page) -> bool | None:
+        if (row := self._recorded("asked", page.url)) is None:
+            self._put(page, page.url)
+            return True
+        return None if row.text_digest == _digest(page.text.encode()) else False
+
+    def note_source(self, source: Source) -> None:
+        """Keep how far a source was read."""
+        with self.writing():
+            self._note_source(source)
+
+    def _note_source(self, source: Source) -> None:
+        """Of an earlier file of its name that was not read whole no more is expected."""
+        self.connection.execute(
+            "DELETE FROM sources WHERE name = ? AND NOT is_whole", (source.name,)
+        )
+        self.connection.execute(
+            f"INSERT OR REPLACE INTO sources VALUES ({', '.join('?' * 7)})", astuple(source)
+        )
+
+    def sources(self) -> list[Source]:
+        """What was imported, by name."""
+        with self._reading():
+            rows = self.connection.execute("SELECT * FROM sources ORDER BY name, digest").fetchall()
+        return [replace(Source(*row), is_whole=bool(row[-1])) for row in rows]
 
     def copy_from(self, image: bytes) -> None:
         """Take over all that an in-memory store holds, given as `sqlite3` serializes it."""
@@ -129,7 +178,7 @@ class SqlitePages:
 
     def keep(self, asked: str, outcome: Page | Failure, at: str) -> Page | Failure:
         """Store what an address gave, unless a page of it is there; what stands now."""
-        with self._writing():
+        with self.writing():
             row = self._recorded("asked", asked)
             if row is None or row.error is not None:
                 if isinstance(outcome, Page):
@@ -159,7 +208,7 @@ class SqlitePages:
         """Store a search's outcome, unless results of it are there; what stands now."""
         failed = outcome.error if isinstance(outcome, Failure) else None
         hits = None if isinstance(outcome, Failure) else packed_hits(outcome)
-        with self._writing():
+        with self.writing():
             self.connection.execute(
                 "INSERT INTO searches VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
                 "searched_at = excluded.searched_at, hits = excluded.hits, error = excluded.error "
@@ -209,6 +258,23 @@ class SqlitePages:
         with self._reading():
             return int(self.connection.execute(query).fetchone()[0])
 
+    def size(self) -> int:
+        """How many addresses give a page."""
+        query = f"SELECT count(*) FROM fetches WHERE {self._stands} AND body IS NOT NULL"
+        with self._reading():
+            return int(self.connection.execute(query, self._day).fetchone()[0])
+
+    def texts(self) -> Iterator[StoredText]:
+        """What can be searched of every page, in the order in which they were stored."""
+        with self._reading():
+            for url, title, *packed in self.connection.execute(
+                "SELECT url, title, texts.text, size FROM fetches JOIN texts "
+                f"ON texts.digest = fetches.text WHERE {self._stands} ORDER BY id",
+                self._day,
+            ):
+                text = self._unpacked(tuple(packed)).decode(errors="replace")
+                yield StoredText(url, title or "", text)
+
     def searches(self) -> Iterator[Search]:
         """All stored searches, by provider and query."""
         with self._reading():
@@ -221,7 +287,9 @@ class SqlitePages:
         """The bytes of this name."""
         with self._reading():
             row = self.connection.execute(
-                "SELECT body, size FROM bodies WHERE digest = ?", (digest,)
+                "SELECT body, size FROM bodies WHERE digest = :digest UNION ALL "
+                "SELECT text, size FROM texts WHERE digest = :digest",
+                {"digest": digest},
             ).fetchone()
             return self._unpacked(row)
 
@@ -243,11 +311,11 @@ class SqlitePages:
         it was new. Where the address gives a page already, that one stands and this is kept
         beside it.
         """
-        with self._writing():
+        with self.writing():
             row = _timed(
                 replace(
                     row,
-                    digest=None if body is None else self._add_body(body),
+                    digest=None if body is None else self._add_body(body, text),
                     text_digest=None if text is None else self._add_text(text),
                 )
             )
@@ -285,7 +353,7 @@ class SqlitePages:
         return total.hexdigest()
 
     def _put(self, page: Page, asked: str) -> str:
-        digest = self._add_body(page.body)
+        digest = self._add_body(page.body, page.text)
         row = Fetch(
             asked=asked,
             url=page.url,
@@ -325,22 +393,20 @@ class SqlitePages:
             ),
         )  # fmt: skip
 
-    def _add_body(self, body: bytes) -> str:
-        digest = hashlib.sha256(body).hexdigest()
-        if not self._has("bodies", digest):
-            packed = self._pack_body.compress(body)
-            self.connection.execute(
-                "INSERT OR IGNORE INTO bodies VALUES (?, ?, ?)", (digest, len(body), packed)
-            )
-        return digest
+    def _add_body(self, body: bytes, text: str | None) -> str:
+        """A body that is its own text, as of a plain document, is stored as that text alone."""
+        if text is not None and body == text.encode():
+            return _digest(body)
+        return self._add_bytes("bodies", body, self._pack_body)
 
     def _add_text(self, text: str) -> str:
-        data = text.encode()
-        digest = hashlib.sha256(data).hexdigest()
-        if not self._has("texts", digest):
-            packed = self._pack_text.compress(data)
+        return self._add_bytes("texts", text.encode(), self._pack_text)
+
+    def _add_bytes(self, table: str, data: bytes, pack: zstandard.ZstdCompressor) -> str:
+        digest = _digest(data)
+        if not self._has(table, digest):
             self.connection.execute(
-                "INSERT OR IGNORE INTO texts VALUES (?, ?, ?)", (digest, len(data), packed)
+                f"INSERT INTO {table} VALUES (?, ?, ?)", (digest, len(data), pack.compress(data))
             )
         return digest
 
@@ -414,7 +480,7 @@ class SqlitePages:
             raise StorageError(f"cannot read the page store {self.file}: {exc}") from exc
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
+    def writing(self) -> Iterator[None]:
         """One transaction, taken at once, so that what is read in it still holds when it ends."""
         try:
             with self.connection:
@@ -422,6 +488,10 @@ class SqlitePages:
                 yield
         except sqlite3.Error as exc:
             raise StorageError(f"cannot write the page store {self.file}: {exc}") from exc
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _of(column: str) -> str:
@@ -454,9 +524,10 @@ def problems(store: SqlitePages) -> Iterator[str]:
                 yield f"the file is damaged: {message}"
         for table, column in (("bodies", "body"), ("texts", "text")):
             yield from _content_problems(store.connection, table, column)
+            either = "" if column == "text" else " UNION ALL SELECT digest FROM texts"
             rows = store.connection.execute(
-                f"SELECT asked FROM fetches WHERE error IS NULL AND "
-                f"({column} IS NULL OR {column} NOT IN (SELECT digest FROM {table})) ORDER BY asked"
+                f"SELECT asked FROM fetches WHERE error IS NULL AND ({column} IS NULL OR {column} "
+                f"NOT IN (SELECT digest FROM {table}{either})) ORDER BY asked"
             )
             for (url,) in rows:
                 yield f"{url} has no {column}"
@@ -500,6 +571,8 @@ def merge(target: SqlitePages, source: SqlitePages) -> Merged:
             and (before.hits != search.hits)
         )
         add_search(target, search)
+    for each in source.sources():
+        target.note_source(each)
     return Merged(pages, searches, differing)
 
 

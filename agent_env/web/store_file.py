@@ -20,7 +20,7 @@ from agent_env.records.safe_files import check_journals
 
 APPLICATION = 0x61675077
 """Marks the file as ours (SQLite's application_id)."""
-FORMAT = 5
+FORMAT = 6
 BUSY_S = 30.0
 """How long to wait for another process that is writing."""
 
@@ -40,6 +40,11 @@ CREATE INDEX of_url ON fetches (url, valid_from);
 CREATE TABLE searches (
     provider TEXT NOT NULL, query TEXT NOT NULL, most INTEGER NOT NULL, searched_at TEXT NOT NULL,
     hits TEXT, error TEXT, PRIMARY KEY (provider, query, most)
+) WITHOUT ROWID;
+CREATE TABLE sources (
+    digest TEXT NOT NULL, columns TEXT NOT NULL, name TEXT NOT NULL, documents INTEGER NOT NULL,
+    pages INTEGER NOT NULL, left_out INTEGER NOT NULL, is_whole INTEGER NOT NULL,
+    PRIMARY KEY (digest, columns)
 ) WITHOUT ROWID;
 """
 
@@ -225,6 +230,29 @@ class Search:
     searched_at: str
     hits: tuple[Hit, ...] | None
     error: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file or folder of documents that were imported, or are being."""
+
+    digest: str
+    """SHA-256 of its bytes; of a folder, over the names and bytes of its files."""
+    columns: str
+    """As the user named them; empty where they were recognised."""
+    name: str
+    documents: int = 0
+    """Read so far."""
+    pages: int = 0
+    """Of these, stored."""
+    left_out: int = 0
+    is_whole: bool = False
+    """Whether it was read to its end."""
+
+    @property
+    def there_already(self) -> int:
+        """Documents that the store had word for word."""
+        return self.documents - self.pages - self.left_out
 
 
 def as_fetch(row: tuple[Any, ...]) -> Fetch:

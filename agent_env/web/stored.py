@@ -10,6 +10,7 @@ Not covered: what was cancelled before it came is not kept.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -28,9 +29,17 @@ MOST_CACHED = 16
 Recorded = TypeVar("Recorded", Page, list[Hit])
 
 
+_WRITTEN_SO = re.compile(
+    r"https?://(?!.*xn--)[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*\.[a-z]+(?:/(?!\.)[A-Za-z0-9_~.-]*)+"
+)
+"""Addresses that have one writing; the others are parsed."""
+
+
 def page_key(url: str) -> str:
     """One writing of an address, under which its page is kept; without its fragment."""
     text = url.strip()
+    if _WRITTEN_SO.fullmatch(text):
+        return text
     try:
         parsed_url = httpx.URL(text)
         if parsed_url.scheme in ("http", "https") and parsed_url.raw_host:

@@ -322,12 +322,18 @@ def open_sealed(
 
 
 def sealed_urls(
-    settings: WebSettings, tables: Sequence[MaterialTable], days: Iterable[str | None]
+    settings: WebSettings,
+    tables: Sequence[MaterialTable],
+    days: Iterable[str | None],
+    wanted: Collection[str],
 ) -> dict[str | None, set[str]]:
-    """The addresses that the sealed web serves on each of the days; None stands for no day.
-    ConfigError for a day that it does not have."""
+    """Which of the wanted addresses the sealed web serves on each of the days; None stands for no
+    day. ConfigError for a day that it does not have."""
     with closing(_built(settings, Path(":memory:"), tables)) as web:
-        return {day: set((web if day is None else web.on(day)).urls()) for day in days}
+        return {
+            day: {url for url in wanted if (web if day is None else web.on(day)).has(url)}
+            for day in days
+        }
 
 
 def _built(

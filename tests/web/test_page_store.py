@@ -200,7 +200,7 @@ def broken(file):
     [
         (lambda file: file.write_text("not a database at all"), "it is not an SQLite file"),
         (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
-        (newer, "of format 99; this agent-env reads format 5"),
+        (newer, "of format 99; this agent-env reads format 6"),
         (broken, "is a broken page store"),
     ],
     ids=["plain", "foreign", "newer", "broken"],

@@ -21,7 +21,7 @@ from agent_env.sdk.family import CannotShift, SampleSet, Task, tools_of
 from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.scoring import stands_in
-from agent_env.sdk.web import FullText, ShiftedWorld, SqlitePages, page_key, words_of
+from agent_env.sdk.web import ShiftedWorld, SqlitePages, TextIndex, index_of, page_key, words_of
 
 NAMED = 5
 """Samples that a note names."""
@@ -97,7 +97,7 @@ def with_ablations(
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
     is_sealed = store is not None and options.web_mode == "sealed"
-    index = FullText(store.connection) if store is not None and is_sealed else None
+    index = index_of(store, note) if store is not None and is_sealed else None
     for sample in made.samples:
         try:
             # CannotShift where there is nothing to block or no shifted world
@@ -143,7 +143,7 @@ _YEAR = re.compile(r"(?<!\d)\d{4}(?!\d)")
 
 
 def proving_pages(
-    sample: Sample, store: SqlitePages | None, index: FullText | None
+    sample: Sample, store: SqlitePages | None, index: TextIndex | None
 ) -> tuple[str, ...]:
     """Addresses of the store's pages that state what proves the sample; without an index, only
     those that the sample names, and without a store all of these. Empty where the store has none
@@ -163,7 +163,7 @@ def proving_pages(
     return tuple(found)
 
 
-def _stating(index: FullText, title: str, proof: Proof) -> Iterator[str]:
+def _stating(index: TextIndex, title: str, proof: Proof) -> Iterator[str]:
     """The pages that state one of the proof's dates of what has this title."""
     words = set(words_of(title))
     for url, page_title, text in index.with_words(sorted(words)):

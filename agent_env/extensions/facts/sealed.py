@@ -193,9 +193,9 @@ class DayWeb:
         """All pages, in a fixed order."""
         return (as_page(sheet, self._at) for sheet in self.sheets.values())
 
-    def urls(self) -> Iterator[str]:
-        """All addresses."""
-        return iter(self.sheets)
+    def has(self, url: str) -> bool:
+        """Whether there is a page at this address."""
+        return url in self.sheets
 
     def as_web(self) -> Web:
         """What tools search and open."""

@@ -55,6 +55,18 @@ def proving_texts(sample: Sample) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*names, *dates)))
 
 
+def names_of(sample: TdbenchSample) -> dict[int, tuple[str, ...]]:
+    """For each proof the values by which the question names its rows, such as France President."""
+    if sample.hops and len(sample.proofs) == 2:  # the host of games, then the office there
+        by, role = (sample.asked[key] for key in sample.asked)
+        return {0: (by,), 1: (f"{sample.hops[0].gold[0]} {role}",)}
+    names: dict[int, tuple[str, ...]] = {}
+    for number in (proof.constraint for proof in sample.proofs):
+        own = [value for key, value in sample.asked.items() if key.endswith(f" {number + 1}")]
+        names[number] = (" ".join(own or sample.asked.values()),)
+    return names
+
+
 def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, MaterialTable]) -> Task:
     """The task; rows stand before a question in the open-book setting, unless a tool has them."""
 
@@ -115,6 +127,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         shift=shift,
         on_day=on_day,
         changes=changes,
+        names=lambda sample: names_of(tdbench_sample(sample)),
         analysis=replace(
             HOOKS, materials=tables, states_evidence=states_evidence, proving_texts=proving_texts
         ),

@@ -45,7 +45,7 @@ def web():
 
 @pytest.fixture(scope="module")
 def texts(web):
-    outcomes = ((url, web.store.outcome(url)) for url in web.urls())
+    outcomes = ((url, web.store.outcome(url)) for url in web.store.urls())
     return {url: page for url, page in outcomes if isinstance(page, Page)}
 
 

@@ -115,7 +115,7 @@ def test_each_day_is_rendered_alike_and_knows_no_later_one():
     web = worlds()["fictional"].on(date(2200, 1, 1))
     assert not any("planned and" in s.text or "still lasts" in s.text for s in web.sheets.values())
     web = worlds()["shipped"].on(DAYS[1])
-    page = asyncio.run(web.fetch(next(web.urls()) + "#top"))
+    page = asyncio.run(web.fetch(next(iter(web.sheets)) + "#top"))
     assert page.fetched_at == "1936-08-05T00:00:00Z"
 
 

@@ -58,10 +58,10 @@ def test_a_web_of_the_same_tables_is_the_same_web(tmp_path):
     assert copy.store.digest() == built.store.digest()
     assert copy.search.size() == built.search.size() > 1300
     first = SealedWeb.shipped(tmp_path / "pages.db")
-    urls = list(first.urls())
+    urls = list(first.store.urls())
     first.close()
     second = SealedWeb.shipped(tmp_path / "pages.db")
-    assert list(second.urls()) == urls
+    assert list(second.store.urls()) == urls
     assert len(asyncio.run(second.search.search("Apollo 11 mission", 3))) == 3
     second.close()
 

@@ -301,14 +301,16 @@ def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path, caps
     searches = told_by(capsys, "web", "pages", "list", recorded, "--searches")
     assert f"serper  5  {LocalWeb.searches[0]}  " in searches
     warc, copy, merged = (tmp_path / name for name in ("x.warc.gz", "copy.db", "all.db"))
-    assert str(warc) in told_by(capsys, "web", "pages", "export", recorded, "--warc", warc)
-    assert "left out: nothing" in told_by(capsys, "web", "pages", "import", copy, "--warc", warc)
+    assert str(warc) in told_by(capsys, "web", "pages", "export", recorded, warc)
+    assert " 0 left out" in told_by(capsys, "web", "pages", "import", copy, warc)
     done = told_by(capsys, "web", "pages", "merge", merged, recorded, copy)
     assert done.endswith("copy.db: 0 pages and 0 searches were new, 0 differ from what stands\n")
     held = [
         json.loads(told_by(capsys, "web", "pages", "verify", file, "--json"))
         for file in (recorded, copy, merged)
     ]
+    sources = [[source["name"] for source in one.pop("sources")] for one in held]
+    assert sources == [[], ["x.warc.gz"], ["x.warc.gz"]]
     assert held[0] == held[1] == held[2]
     assert held[0]["problems"] == []
     assert held[0]["digest"] == Run(recorded).manifest.web_settings.pages_digest
