@@ -20,7 +20,9 @@ from agent_env.web.full_text import (
     CANDIDATES,
     COVERAGE,
     FullText,
+    covers,
     snippet,
+    telling,
     titled_first,
     words_of,
 )
@@ -171,6 +173,8 @@ class BuiltWeb:
 
 
 TITLE_BOOST = 4.0
+POSTINGS = 100_000
+"""Places of words that one search looks through, its rarest word apart."""
 WRITER_BYTES = 64 * 1024 * 1024
 MARK = "made-from.3"
 """File in the folder that names the store's content."""
@@ -226,24 +230,32 @@ class TantivyText:
     async def search(self, query: str, limit: int) -> list[Hit]:
         """The pages that hold most of the query's words: first those titled just so, then by BM25
         with titles counting more."""
-        words = dict.fromkeys(w for word in words_of(query) for w in self._analyzer.analyze(word))
-        if not words:
+        words = words_of(query)
+        folded = list(dict.fromkeys(w for word in words for w in self._analyzer.analyze(word)))
+        if not folded:
             return []
+        rare = telling(folded, self._pages_with, POSTINGS)
+        least = math.ceil(COVERAGE * len(folded)) - (len(folded) - len(rare))
         try:
             top = self._searcher.search(
-                self._query(list(words), math.ceil(COVERAGE * len(words))),
-                limit=max(limit, CANDIDATES),
-                count=False,
+                self._query(rare, max(1, least)), limit=max(limit, CANDIDATES), count=False
             )
             docs = [(score, self._searcher.doc(at)) for score, at in top.hits]
         except ValueError as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         docs.sort(key=lambda hit: (-hit[0], hit[1]["url"][0]))
         hits = [Hit(url=doc["url"][0], title=doc["title"][0], snippet="") for _, doc in docs]
-        return [
-            hit.model_copy(update={"snippet": snippet(self._text(hit.url), words)})
-            for hit in titled_first(hits, query)[:limit]
-        ]
+        shown: list[Hit] = []
+        for hit in titled_first(hits, query):
+            if len(shown) == limit:
+                break
+            text = self._text(hit.url)
+            if len(rare) == len(folded) or covers(hit.title, text, words):
+                shown.append(hit.model_copy(update={"snippet": snippet(text, words)}))
+        return shown
+
+    def _pages_with(self, word: str) -> int:
+        return int(self._searcher.doc_freq("text", word))
 
     def _query(self, words: Sequence[str], least: int) -> Any:
         """Pages that hold at least so many of the words."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from agent_env.errors import SearchError
@@ -132,24 +132,25 @@ class FullText:
         ]
 
     def _telling(self, words: list[str]) -> list[str]:
-        """In a large index, the rare words of a query: pages are ranked by them anyhow, and each
-        common one costs as much as the index is large."""
-        if self.size() < MANY:
-            return words
-        spent = 0
-        rare_words: list[str] = []
-        for page_count, word in sorted((self._pages_with(word), word) for word in words):
-            if rare_words and spent + page_count > POSTINGS:
-                break
-            spent += page_count
-            rare_words.append(word)
-        return rare_words
+        return words if self.size() < MANY else telling(words, self._pages_with, POSTINGS)
 
     def _pages_with(self, word: str) -> int:
         row = self._db.execute(
             "SELECT doc FROM temp.search_words WHERE term = ?", (word,)
         ).fetchone()
         return 0 if row is None else int(row[0])
+
+
+def telling(words: Iterable[str], pages_with: Callable[[str], int], most: int) -> list[str]:
+    """The rarest words of a query, until together they stand on `most` pages: in a large index
+    pages are ranked by them anyhow, and each common one costs as much as the index is large."""
+    spent, rare = 0, list[str]()
+    for count, word in sorted((pages_with(word), word) for word in words):
+        if rare and spent + count > most:
+            break
+        spent += count
+        rare.append(word)
+    return rare
 
 
 def covers(title: str, text: str, words: list[str]) -> bool:

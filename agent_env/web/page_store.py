@@ -57,6 +57,16 @@ _OF_DAY = """id = coalesce(
      ORDER BY v.valid_from DESC, v.id DESC LIMIT 1))"""
 
 
+_DIGESTS: dict[tuple[object, ...], str] = {}
+
+
+def _file_state(file: Path) -> list[tuple[int, ...]]:
+    """What changes with the content of a store's file."""
+    log = file.with_name(f"{file.name}-wal")
+    states = (each.stat() for each in (file, log) if each.exists())
+    return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in states]
+
+
 def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -> bytes:
     """The bytes of a row; ZstdError where it holds none, or more than any page has."""
     if not isinstance(packed, bytes) or not isinstance(size, int):
@@ -84,6 +94,7 @@ class SqlitePages:
         """YYYY-MM-DD: the day whose versions are read, and for which answers are kept."""
         self._day = {"day": as_of or ""}
         self._stands = _RECORDED if as_of is None else _OF_DAY
+        self._is_read_only = read_only
         self.connection = open_store(file, read_only)
         self._pack_body = zstandard.ZstdCompressor(level=_PACKED_BODY)
         self._pack_text = zstandard.ZstdCompressor(level=_PACKED_TEXT)
@@ -337,7 +348,16 @@ class SqlitePages:
             return True
 
     def digest(self) -> str:
-        """SHA-256 over what every address and search gives; times and headers do not count."""
+        """SHA-256 over what every address and search gives; times and headers do not count. Of a
+        file that is only read it is found once by a process, for each state of the file."""
+        if not self._is_read_only:
+            return self._digest()
+        key = (self.as_of, *_file_state(self.file))
+        if key not in _DIGESTS:
+            _DIGESTS[key] = self._digest()
+        return _DIGESTS[key]
+
+    def _digest(self) -> str:
         total = hashlib.sha256()
         with self._reading():
             for query in (

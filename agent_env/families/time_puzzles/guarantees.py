@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 from random import Random
 
 from agent_env.extensions.facts.tables.articles import (
     Edge,
     article_url,
+    event_title,
     event_urls,
     life_urls,
     presidency_title,
@@ -247,6 +248,24 @@ class Guarantees:
 def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:
     proofs = (_proof(number, fact, sets) for number, fact in enumerate(facts))
     return tuple(proof for proof in proofs if proof is not None)
+
+
+def names_of(
+    facts: Sequence[Fact], proofs: Iterable[Proof], tables: FactTables
+) -> dict[int, tuple[str, ...]]:
+    """Titles that an encyclopedia may give the articles on what each proof is about."""
+    sources = {row.event: row.source for row in tables.events}
+    names: dict[int, tuple[str, ...]] = {}
+    for number in (proof.constraint for proof in proofs):
+        match facts[number]:
+            case KbEvent(event=event):
+                title = event_title(event)
+                names[number] = tuple(dict.fromkeys((title, sources.get(event) or title)))
+            case PersonAlive(person=person):
+                names[number] = (person,)
+            case UsPresident(person=person):
+                names[number] = (presidency_title(person), person)
+    return names
 
 
 def _proof(number: int, fact: Fact, sets: DaySets) -> Proof | None:

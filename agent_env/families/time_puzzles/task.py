@@ -14,11 +14,10 @@ from pydantic import JsonValue
 from agent_env.extensions.answers.date_answers import parse_date_answer
 from agent_env.extensions.answers.date_sets import days_off, exact_match, f1, jaccard
 from agent_env.extensions.answers.schemas import DATE, list_of
-from agent_env.extensions.facts.tables.articles import event_title, presidency_title
 from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
-from agent_env.families.time_puzzles.facts import HEAD, KbEvent, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
+from agent_env.families.time_puzzles.facts import HEAD
+from agent_env.families.time_puzzles.guarantees import SPELLED_OUT, names_of
 from agent_env.families.time_puzzles.hooks import HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
 from agent_env.sdk.errors import AgentEnvError, ConfigError
@@ -158,26 +157,10 @@ def make_task(
         on_day=on_day,
         needs_day=needs_day,
         off_web=lambda sample: "",
-        names=lambda sample: names_of(time_puzzle(sample), world()),
+        names=lambda sample: names_of(time_puzzle(sample).facts, sample.proofs, world()),
         analysis=HOOKS,
         shortcuts=shortcuts(tables),
     )
-
-
-def names_of(puzzle: TimePuzzle, tables: FactTables) -> dict[int, tuple[str, ...]]:
-    """Titles that an encyclopedia may give the articles on what each proof is about."""
-    sources = {row.event: row.source for row in tables.events}
-    names: dict[int, tuple[str, ...]] = {}
-    for number in (proof.constraint for proof in puzzle.proofs):
-        match puzzle.facts[number]:
-            case KbEvent(event=event):
-                title = event_title(event)
-                names[number] = tuple(dict.fromkeys((title, sources.get(event) or title)))
-            case PersonAlive(person=person):
-                names[number] = (person,)
-            case UsPresident(person=person):
-                names[number] = (presidency_title(person), person)
-    return names
 
 
 def answer_form(puzzle: TimePuzzle) -> AnswerForm:
