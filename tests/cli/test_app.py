@@ -198,7 +198,7 @@ def test_the_help_shows_ten_commands_and_the_options_of_a_task():
     names = [line.split()[0] for line in first.splitlines() if line[2:3].strip()]
     assert names == ["run", "resume", "study", "show", "compare", "view", "replay", "new", "check",
                      "doctor"]  # fmt: skip
-    assert "  questions  Sets of questions: generate, audit, score-answers, " in groups
+    assert "  questions  Sets of questions: generate, audit, prove, score-answers,\n" in groups
     assert groups.endswith("\nAlso: verify, pack, docs, list, models, sandbox.\n")
     listed = agent_env("web", "--help").stdout
     assert "  facts    Tables of events: import, build, screen, check.\n" in listed
