@@ -97,7 +97,7 @@ class RunFolder:
         return is_finished(self.trace(key))
 
     def traces(self) -> Iterator[Path]:
-        """All trace files, sorted, without those of interrupted attempts."""
+        """All trace files, sorted, without those set aside."""
         yield from sorted((self.path / "episodes").glob("*/*.jsonl"))
 
     def misfit(self, trace: Path, run: str | None, events: Sequence[Event]) -> str | None:
@@ -119,10 +119,10 @@ class RunFolder:
             raise ConfigError(f"cannot write to {self.path / name}: {exc.strerror}") from exc
         return self.path / name
 
-    def set_aside(self, key: EpisodeKey, where: str = "interrupted") -> Path:
-        """Moves a trace away, so that the episode can be run again; returns its new path."""
+    def set_aside(self, key: EpisodeKey) -> Path:
+        """Moves a broken trace away, so that the episode can go on anew; returns its new path."""
         trace = self.trace(key)
-        aside = self.place(f"{where}/{key.condition}")
+        aside = self.place(f"broken/{key.condition}")
         aside.mkdir(parents=True, exist_ok=True)
         count = len(list(aside.glob(f"{key.sample}.{key.repeat}.*")))
         return trace.rename(aside / f"{key.sample}.{key.repeat}.{count + 1}.jsonl")

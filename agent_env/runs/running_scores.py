@@ -98,10 +98,6 @@ class SoFar:
         self._tokens, self._cost_usd = 0, 0.0
         self._unpriced, self._estimated = 0, 0  # episodes
         self._book("", spending([p.charged or p.usage for p in probes], self._facts))
-        self._retried = {
-            f"{file.parent.name}/{file.name.rsplit('.', 2)[0]}"
-            for file in (run.path / "interrupted").glob("*/*.jsonl")
-        }
 
     @property
     def estimates(self) -> dict[str, Estimate]:
@@ -125,14 +121,10 @@ class SoFar:
     def _read(self, trace: Path) -> str:
         """The episode's end, see `read`."""
         name = self._run.key_of(trace)
-        attempts = [trace]
-        if name in self._retried or name in self._spent:  # was begun before; may be set aside now
-            aside = self._run.path / "interrupted" / trace.parent.name
-            attempts += sorted(aside.glob(f"{trace.stem}.*.jsonl"))
-        events = [_events(file) for file in attempts]
-        used, reserves = charges(event for attempt in events for event in attempt)
+        events = _events(trace)
+        used, reserves = charges(events)
         self._book(name, spending([*used, *reserves], self._facts))
-        last = next((e for e in reversed(events[0]) if not isinstance(e, Judged)), None)
+        last = next((e for e in reversed(events) if not isinstance(e, Judged)), None)
         if not isinstance(last, EpisodeFinished):
             return "failed" if isinstance(last, EpisodeFailed) else ""
         self._score(trace, last)

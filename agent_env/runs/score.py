@@ -114,12 +114,9 @@ class RunScores:
         from agent_env.analysis.result_tables import as_objects
         from agent_env.analysis.summary import summarise
         from agent_env.analysis.tools_check import tools_checks
-        from agent_env.analysis.totals import sum_known, totals
-        from agent_env.episodes.calls.options import interrupted
-        from agent_env.episodes.trace.fold import fold
+        from agent_env.analysis.totals import sum_known
 
         missing = never_began(self.folder, self.manifest)
-        attempts = (fold(events) for events in interrupted(self.folder))
         usages = [probe.usage for each in self.manifest.preflights for probe in each.probes]
         fields: dict[str, object] = {
             "run": str(self.folder.path),
@@ -127,7 +124,6 @@ class RunScores:
             "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
             "never_began": {name: number for name, (number, _) in missing.items()},
             "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
-            "interrupted": totals(attempts, self.facts).as_json(),
             "after_cutoff": self.late.as_json() if self.late else None,
             "judges": [row.as_json() for row in self.judges],
             "tools_check": {

@@ -1,7 +1,5 @@
 """What a run's score and spending are while it goes on."""
 
-import shutil
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,8 +8,7 @@ from hypothesis import strategies as st
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.resampling import standard_errors
 from agent_env.records.schema import ModelFacts, Usage
-from agent_env.runs.run import Run
-from agent_env.runs.running_scores import RunningMean, SoFar, Spending, spending
+from agent_env.runs.running_scores import RunningMean, Spending, spending
 from tests import TESTS
 
 RUN = TESTS / "data/runs/puzzle"
@@ -53,18 +50,3 @@ def test_unknown_prices_and_counts_make_the_cost_unknown():
     assert spending([told, guess], PRICES) == Spending(3000, pytest.approx(0.004), True)
     assert spending([told, Usage()], PRICES) == Spending(1500, None, True)
     assert spending([], None) == Spending(0, None, False)
-
-
-def test_attempts_that_were_set_aside_are_counted(tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
-    run = Run(tmp_path / "run")
-    once = SoFar(run)
-    assert [end for _, end in once.read()] == ["answered"] * 5
-    aside = tmp_path / "run/interrupted/base"
-    aside.mkdir(parents=True)
-    shutil.copy(tmp_path / "run/episodes/base/tp-3-00001.1.jsonl", aside / "tp-3-00001.1.1.jsonl")
-    twice = SoFar(run)
-    twice.read()
-    base = SoFar(run)
-    base._read(tmp_path / "run/episodes/base/tp-3-00001.1.jsonl")
-    assert twice.spent.tokens - once.spent.tokens == base.spent.tokens // 2 > 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from math import ceil, floor, log10
@@ -230,19 +230,8 @@ def _cache(
 
 
 def all_events(folder: RunFolder) -> Iterator[list[Event]]:
-    """The events of every trace of the run, with interrupted attempts."""
-    yield from _readable(folder.traces())
-    yield from interrupted(folder)
-
-
-def interrupted(folder: RunFolder) -> Iterator[list[Event]]:
-    """The events of each interrupted attempt."""
-    yield from _readable(sorted((folder.path / "interrupted").glob("*/*.jsonl")))
-
-
-def _readable(files: Iterable[Path]) -> Iterator[list[Event]]:
-    """Skips broken and empty traces; scoring reports them."""
-    for file in files:
+    """The events of every trace of the run; skips broken and empty ones, which scoring reports."""
+    for file in folder.traces():
         try:
             events = read_events(file).events  # their texts cost nothing
         except (DatasetError, StorageError):

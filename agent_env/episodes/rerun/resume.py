@@ -208,7 +208,7 @@ class TraceOpener:
                 self.note(f"left alone: {exc}")
                 return None
             path = self.folder.trace(key)
-            aside = self.folder.set_aside(key, "broken")
+            aside = self.folder.set_aside(key)
             if not exc.sound.events:
                 self.note(f"set aside, the episode is run anew: {exc}")
                 return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
@@ -227,7 +227,7 @@ class TraceOpener:
         writer.close()
         if problem is not None:
             self.note(f"set aside, the episode is run anew: {problem}")
-        self.folder.set_aside(key, "broken")
+        self.folder.set_aside(key)
         return TraceWriter(path, key.name, self.clock, self.texts, sync=True), None
 
 

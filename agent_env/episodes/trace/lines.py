@@ -147,7 +147,7 @@ def _other(version: int) -> str:
     return f"is of trace version {version}; this agent-env reads version {TRACE_VERSION}"
 
 
-PLACES = ("episodes", "interrupted", "broken")
+PLACES = ("episodes", "broken")
 """Folders of traces in a run."""
 
 

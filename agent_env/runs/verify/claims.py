@@ -519,8 +519,8 @@ async def _repeats(case: Case) -> Judgement:
     more = sum(int(n.rpartition(".")[2]) > run.manifest.repeats for n in case.traces)
     begun = begun_in(run)
     aside: Counter[str] = Counter()
-    for file in (f for at in PLACES[1:] for f in sorted((run.path / at).glob("*/*.jsonl"))):
-        name, place = f"{file.parent.name}/{file.stem.rpartition('.')[0]}", file.parent.parent.name
+    for file in sorted((run.path / "broken").glob("*/*.jsonl")):
+        name = f"{file.parent.name}/{file.stem.rpartition('.')[0]}"
         aside[name] += 1
         try:
             lines = read_events(file)
@@ -530,13 +530,13 @@ async def _repeats(case: Case) -> Judgement:
         counts = run.path / PLACES[0] / f"{name}.jsonl"
         has_it = counts.exists() and run.read(f"{PLACES[0]}/{name}.jsonl")
         if not lines.events:
-            unknown.append(f"{name}: was asked again; what {place}/ has of it cannot be read")
+            unknown.append(f"{name}: was asked again; what broken/ has of it cannot be read")
         elif problem := run.misfit(counts, run.identity(), lines.events):
             unknown.append(f"{name}: was asked again; {problem}")
         elif replies and not (
             has_it and has_it.startswith(read_file(run.path, file)[: lines.size])
         ):
-            findings.append(f"{name}: was asked again, though {place}/ has {replies} replies to it")
+            findings.append(f"{name}: was asked again, though broken/ has {replies} replies to it")
     for name, times in begun.items():
         events, here = case.traces.get(name), 1 + aside[name]
         if len(times) > here:
