@@ -56,7 +56,8 @@ World = Literal["plain", "blocked", "shifted", "attacked", "faults"]
 ON_PAGES: tuple[Agreement, ...] = ("proving page", "another date")
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _TIME_OBJECT = re.compile(r"datetime\.(?:date(?:time)?)\((\d+), (\d+), (\d+)(?:, (\d+), (\d+))?")
-_COUNTED = re.compile(r"yes|no|-?\d.*|[A-Z] \d.*|.*\b\d{4}")
+_PARTS = r"\w+ -?\d[\d:.]*(?:, \w+ -?\d[\d:.]*)+"
+_COUNTED = re.compile(rf"yes|no|-?\d.*|{_PARTS}|.*\b\d{{4}}")
 """An answer that follows from what is shown and need not stand in it."""
 
 
@@ -492,7 +493,10 @@ class TraceProvenance:
         match agreement:
             case "prompt":
                 if not self.is_given:
-                    return "given", "the question has what proves it"
+                    wrong = (
+                        "" if self.is_right else "; the answer is misread, miscounted or guessed"
+                    )
+                    return "given", f"the question has what proves it{wrong}"
                 return "given", "the prompt has the pages" if self.condition.context else (
                     "the prompt has the facts"
                 )
@@ -672,7 +676,8 @@ def _stands(value: str, text: str) -> bool:
     numbers with names, each number."""
     if len(day := _days([value])) == 1:
         return stands_in(day.pop(), text)
-    parts = [value] if re.search(r"[^\W\d]{2}", value) else re.findall(r"[\d:.-]+", value)
+    is_name = re.search(r"[^\W\d]{2}", value) and not re.fullmatch(_PARTS, value)
+    parts = [value] if is_name else re.findall(r"[\d:.-]+", value)
     ends = r"(?::\d\d)?(?![\w:-]|\.\d)"  # of a clock time the seconds may follow
     return bool(parts) and all(
         re.search(rf"(?<![\w:.-]){re.escape(each)}{ends}", text, re.I) for each in parts

@@ -91,8 +91,8 @@ def question_text(sample: Sample, episode: Episode) -> str:
 
 
 def gold_text(sample: Sample) -> str:
-    """The gold for people, with dates if the sample has rows of gold."""
-    rows = getattr(sample, "golds", ())
+    """The gold for people, with dates if the sample has rows of gold that are the answer."""
+    rows = [row for row in getattr(sample, "golds", ()) if row.answer in sample.gold]
     if rows:
         return "; ".join(f"{r.answer} ({r.start} to {r.end or 'present'})" for r in rows)
     return "; ".join(sample.gold) or getattr(sample, "without_gold", "(no answer)")

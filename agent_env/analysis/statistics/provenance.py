@@ -134,7 +134,9 @@ def tool_use(comparison: Comparison) -> ResultTable:
     heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
     columns = (Column("condition"), Column("tool"), *(Column(head, 0) for head in heads))
     title = "Were the tools' results used in the answer"
-    note = "Right result ignored: an output was exactly the right dates, and the answer is another."
+    note = (
+        "Right result ignored: an output was exactly the right answer, and the answer is another."
+    )
     return ResultTable("tool-use", title, columns, tuple(rows), (note,))
 
 

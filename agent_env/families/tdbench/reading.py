@@ -86,6 +86,8 @@ class ParsedQuestion:
     """For `nth` and `count`."""
     now: str = ""
     """Of `current`, where the question says it."""
+    pair: tuple[tuple[dict[str, str], str], ...] = ()
+    """Of `duration`, the keys and the answer of both rows."""
 
 
 def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
@@ -93,7 +95,7 @@ def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
 
     Words alone do not always say where a value ends or which table is meant: the rows have to.
     """
-    parses = [*_domain_questions(question), _hops_question(question), _user_question(question)]
+    parses = [*_domain_questions(question), _hops_question(question)]
     unique: list[ParsedQuestion] = []
     for parse in parses:
         if parse is not None and parse not in unique:
@@ -106,19 +108,37 @@ def _domain_questions(question: str) -> Iterator[ParsedQuestion]:
         if (match := pattern.fullmatch(question)) is None:
             continue
         groups = match.groupdict("")
-        keys = {name: groups[f"v{place}"] for place, name in enumerate(form.keys)}
+        sides = [
+            {name: groups[f"{side}{place}"] for place, name in enumerate(form.keys)}
+            for side in SIDES
+            if f"{side}0" in groups
+        ]
+        answers = form.answers
+        if table is None:  # None, too, where a value holds ` and `
+            pairs = [[p.split(" ", 1) for p in side["pairs"].split(" and ")] for side in sides]
+            if any(len(pair) != 2 for side in pairs for pair in side):
+                continue
+            sides = [dict(side) for side in pairs]
+            answers = tuple(filter(None, groups.get("answers", "").split(" and ")))
         bounds = read_bounds(groups["cond"]) if kind == "relation" else ()
         if bounds or kind != "relation":
             number, now = int(groups.get("number", 0)), iso(groups.get("now", ""))
-            yield ParsedQuestion(table, kind, keys, form.answers, bounds, number, now)
+            own = [groups[f"{side}who"] for side in SIDES] if kind == "duration" else []
+            pair = tuple(zip(sides, own, strict=False))
+            yield ParsedQuestion(table, kind, sides[0], answers, bounds, number, now, pair)
+
+
+SIDES = ("v", "w")
+"""Of the groups for the values of a row, and of another."""
+USERS = Domain("", VERBS["entry"], (), (wording.user_form(("pairs",), (), "{pairs}", "<answers>"),))
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str, Kind, QuestionForm], ...]:
+def _patterns() -> tuple[tuple[re.Pattern[str], str | None, Kind, QuestionForm], ...]:
     """Every sentence of the domains, with groups for what varies."""
     return tuple(
-        (_pattern(text, domain.verbs, value), domain.name, kind, form)
-        for domain in DOMAINS.values()
+        (_pattern(text, domain.verbs, value), domain.name or None, kind, form)
+        for domain in (*DOMAINS.values(), USERS)
         for form in domain.forms
         for kind, text in _sentences(domain, form)
         for value in (".+", ".+?")
@@ -126,11 +146,16 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, Kind, QuestionForm], ...]:
 
 
 def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]:
-    values = {name: f"<v{place}>" for place, name in enumerate(form.keys)}
+    values, others = (
+        {name: f"<{side}{place}>" for place, name in enumerate(form.keys)} for side in SIDES
+    )
+    rows = [(values, "<vwho>"), (others, "<wwho>")]
     listed: tuple[Kind, ...] = ("nth", "count", "longest")
     for style, kind in product(range(wording.STYLES), listed):
         number = EXAMPLE_NUMBER
         yield kind, wording.listed_sentence(kind, form, domain.verbs, values, number, style)
+    for style in range(wording.STYLES):
+        yield "duration", wording.duration_sentence(form, domain.verbs, rows, style)
     for head in form.now_heads:
         dated = wording.fill(head, values, now="<now>")
         yield from (("current", dated), ("current", wording.without_day(dated, "<now>")))
@@ -158,27 +183,6 @@ def _hops_question(question: str) -> ParsedQuestion | None:
         if match := re.fullmatch(pattern, question):
             keys = {column: match["game"], "role": match["role"]}
             return ParsedQuestion("offices", "hops", keys, ("name",))
-    return None
-
-
-_USER_SENTENCES = tuple(
-    re.escape(head)
-    .replace("pairs", "(?P<pairs>.+)")
-    .replace("answers", "(?P<answers>.+?)")
-    .replace(r"\{cond\}", "(?P<cond>.+)")
-    for head in wording.user_heads("answers", "pairs")
-)
-
-
-def _user_question(question: str) -> ParsedQuestion | None:
-    """A question in the plain words for a user's table; None where a value holds ` and `."""
-    for pattern in _USER_SENTENCES:
-        match = re.fullmatch(pattern, question)
-        if match and (bounds := read_bounds(match["cond"])):
-            pairs = [pair.split(" ", 1) for pair in match["pairs"].split(" and ")]
-            if all(len(pair) == 2 for pair in pairs):
-                answers = tuple(match["answers"].split(" and "))
-                return ParsedQuestion(None, "relation", dict(pairs), answers, bounds)
     return None
 
 

@@ -73,8 +73,13 @@ def table_rows(
     """The rows by table as far as they were found, or the next call."""
     results = WebResults.of(messages)
     if parse.kind != "hops":
-        rows, call = _find(parse.table, parse.keys, results, thorough)
-        return ({parse.table or "": rows} if rows is not None else {}), call
+        group: list[Row] = []
+        for keys in [side for side, _ in parse.pair] or [parse.keys]:
+            rows, call = _find(parse.table, keys, results, thorough)
+            if rows is None:
+                return {}, call
+            group += rows
+        return {parse.table or "": group}, None
     by = next(iter(parse.keys))
     games, call = _find("games", {by: parse.keys[by]}, results, thorough)
     if not games:
@@ -174,9 +179,9 @@ def next_step(turn: Turn) -> Step | None:
     if not questions or "unsure" not in prompt:  # the word that every such prompt offers
         return None
     parses, tables = parse_question(questions[-1]), shown_rows(prompt)
-    if not parses:
-        return ("unsure", []) if tables else None
     sql = next((tool for tool in turn.tools if tool.name == "sql"), None)
+    if not parses:
+        return ("unsure", []) if tables or sql else None
     label = "ANSWER:\n" if '"ANSWER:"' in prompt else ""
     if not tables and sql is None and {"web_search", "open_page"} <= turn.offered:
         text, call = _by_web(parses, turn)
@@ -185,7 +190,11 @@ def next_step(turn: Turn) -> Step | None:
         text, call = _answer(fitting, tables) if fitting else "unsure", None
     else:
         text, call = _by_sql([parse for parse in parses if _has_table(sql, parse)], sql, turn)
-    return ("I look the rows up.", [call]) if call else (label + text, [])
+    return (
+        ("I look the rows up.", [call])
+        if call
+        else (text if "ANSWER:" in text else label + text, [])
+    )
 
 
 def _by_sql(
@@ -221,7 +230,7 @@ def _fits(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> bool:
     """Whether the table is there and has rows with the key values."""
     if parse.kind == "hops":
         return parse.table in tables
-    return any(_has_keys(row, parse) for row in tables.get(_table(parse, tables), []))
+    return any(_has(row, parse.keys) for row in tables.get(_table(parse, tables), []))
 
 
 def _table(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> str:
@@ -247,14 +256,18 @@ def _query(parse: ParsedQuestion, tool: ToolSpec) -> str:
     if parse.kind == "hops":
         column, value = next(iter(parse.keys.items()))
         return (
-            "SELECT a.* FROM offices AS a JOIN games AS b ON a.country = b.country "
+            'SELECT a.*, b.games AS games, b.start AS opened, b."end" AS closed '
+            "FROM offices AS a JOIN games AS b ON a.country = b.country "
             'AND a.start < b."end" AND (a."end" > b.start OR a."end" IS NULL) '
             f"WHERE b.{identifier(column)} = {literal(value)} "
             f"AND a.role = {literal(parse.keys['role'])}"
         )
-    tests = " AND ".join(
-        f"{identifier(name)} IN ({', '.join(map(literal, value_forms(value)))})"
-        for name, value in parse.keys.items()
+    tests = " OR ".join(
+        " AND ".join(
+            f"{identifier(name)} IN ({', '.join(map(literal, value_forms(value)))})"
+            for name, value in keys.items()
+        )
+        for keys in ([side for side, _ in parse.pair] or [parse.keys])
     )
     only_table = re.search(r"Tables: ([^(]{1,2000})\(", tool.description)
     table = parse.table or (only_table[1] if only_table else "")
@@ -269,17 +282,40 @@ def _sql_rows(output: str) -> list[Row]:
 
 def _answer(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> str:
     """The rows that meet the question's condition, in the form that the prompt asks for."""
+    facts = ""
     if parse.kind == "hops":
-        rows = _hops_rows(parse, tables)
+        games, rows = _hops_rows(parse, tables)
+        facts = "".join(
+            f"The {game['games']} were held in {game['country']} from {game['opened']} to "
+            f"{game['closed']}.\n"
+            for game in games[:1]
+        )
     else:
-        group = [r for r in tables.get(_table(parse, tables), []) if _has_keys(r, parse)]
+        listed = tables.get(_table(parse, tables), [])
+        if parse.pair:
+            return _shared_days(parse, listed)
+        group = [row for row in listed if _has(row, parse.keys)]
         rows = _select(parse, sorted(group, key=lambda row: row["start"]))
     entries = ((_name(row, parse), row["start"], row["end"]) for row in rows)
-    return answer_lines(entries, is_current=parse.kind == "current")
+    answer = answer_lines(entries, is_current=parse.kind == "current")
+    return f"{facts}ANSWER:\n{answer}" if facts else answer
 
 
-def _has_keys(row: Row, parse: ParsedQuestion) -> bool:
-    return all(row.get(name) in value_forms(value) for name, value in parse.keys.items())
+def _shared_days(parse: ParsedQuestion, listed: Sequence[Row]) -> str:
+    """The number of days that two rows have in common."""
+    spans = []
+    for keys, who in parse.pair:
+        names = parse.answers or [n for n in listed[0] if n not in (*keys, "start", "end")]
+        own = [r for r in listed if _has(r, keys) and ", ".join(r[n] for n in names) == who]
+        if len(own) != 1 or not own[0]["end"]:
+            return "unsure"
+        spans.append([_day(own[0][side]) for side in ("start", "end")])
+    (start, end), (other_start, other_end) = spans
+    return str(max(0, (min(end, other_end) - max(start, other_start)).days))
+
+
+def _has(row: Row, keys: Keys) -> bool:
+    return all(row.get(name) in value_forms(value) for name, value in keys.items())
 
 
 def _select(parse: ParsedQuestion, rows: list[Row]) -> list[Row]:
@@ -300,16 +336,23 @@ def _select(parse: ParsedQuestion, rows: list[Row]) -> list[Row]:
     return [row for row in over if _days(row) == longest]
 
 
-def _hops_rows(parse: ParsedQuestion, tables: Mapping[str, list[Row]]) -> list[Row]:
-    """Holders of the office in the host country whose term shares a day with the games."""
+def _hops_rows(
+    parse: ParsedQuestion, tables: Mapping[str, list[Row]]
+) -> tuple[list[Row], list[Row]]:
+    """The games, and holders of the office in the host country whose term shares a day with
+    them."""
     offices = [r for r in tables.get("offices", []) if r["role"] == parse.keys["role"]]
     if "games" not in tables:
-        return offices  # the tool has joined them
+        return offices, offices  # the tool has joined them
     column, value = next(iter(parse.keys.items()))
-    return [
-        row
+    games: list[Row] = [
+        {**game, "opened": game["start"], "closed": game["end"]}
         for game in tables["games"]
         if game[column] == value
+    ]
+    return games, [
+        row
+        for game in games
         for row in offices
         if row["country"] == game["country"]
         and row["start"] < game["end"]
@@ -322,5 +365,8 @@ def _name(row: Row, parse: ParsedQuestion) -> str:
 
 
 def _days(row: Row) -> int:
-    start, end = (date.fromisoformat((row[side] + "-01-01")[:10]) for side in ("start", "end"))
-    return (end - start).days
+    return (_day(row["end"]) - _day(row["start"])).days
+
+
+def _day(text: str) -> date:
+    return date.fromisoformat((text + "-01-01")[:10])

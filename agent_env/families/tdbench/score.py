@@ -84,10 +84,10 @@ def measure(
     if names.rule == "no text":
         return {"outcome": "unreadable", "rule": names.rule, "metrics": _zeros(sample)}
     # the answer in normal form: gold and wrong names, then other entries; a number in digits
-    values = (*names.names, *names.others)
+    values, rule = (*names.names, *names.others), names.rule
     if sample.answer_type == "number" and not (names.none or names.unsure):
         number = _number(parsed)
-        values = () if number is None else (str(number),)
+        values, rule = ((), "no number") if number is None else ((str(number),), "a number")
     exact = sample.cardinality == "none"
     is_right = names.none and not values if exact else set(values) == set(sample.gold)
     metrics = {
@@ -102,7 +102,7 @@ def measure(
     metrics |= _alignment(sample, parsed, values, is_right, share, table)
     metrics |= _hops(sample, parsed, is_right)
     answer = (UNSURE,) if names.unsure else values
-    return {"outcome": "read", "answer": answer, "rule": names.rule, "metrics": metrics}
+    return {"outcome": "read", "answer": answer, "rule": rule, "metrics": metrics}
 
 
 def parse_answer(sample: TdbenchSample, text: str) -> ParsedAnswer:

@@ -7,7 +7,7 @@ import calendar
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -93,37 +93,40 @@ def with_article(value: str) -> str:
     return f"the {value}" if value in _ARTICLE else value
 
 
-def user_heads(nouns: str, pairs: str) -> tuple[str, ...]:
-    """Plain sentences: which `nouns` goes with `pairs` of columns and values."""
-    return (
-        f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
-        f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
-        f"Name every {nouns} recorded for {pairs} in an entry that {{cond}}.",
+def user_form(
+    keys: tuple[str, ...], answers: tuple[str, ...], pairs: str, nouns: str, listed: bool = False
+) -> QuestionForm:
+    """Plain sentences for a user's own table: which `nouns` goes with `pairs` of columns and
+    values. Listed are those whose answer the question does not determine."""
+    return QuestionForm(
+        keys,
+        answers,
+        nouns,
+        group=f"for {pairs}",
+        heads=(
+            f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
+            f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
+            f"Name every {nouns} recorded for {pairs} in an entry that {{cond}}.",
+        ),
+        now_heads=()
+        if listed
+        else (
+            f"Which {nouns} is recorded for {pairs} as of {{now}}?",
+            f"Today is {{now}}. Which {nouns} is recorded for {pairs}?",
+            f"Name the {nouns} that, on {{now}}, is recorded for {pairs}.",
+        ),
+        listed=listed,
     )
 
 
 def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], unique: bool) -> Domain:
     """Plain words for a user's own table; `unique` where the answer depends on the question."""
     pairs = " and ".join(f"{column} {{{column}}}" for column in keys)
-    nouns = " and ".join(answers)
-    heads = user_heads(nouns, pairs)
-    form = QuestionForm(keys, answers, nouns, f"for {pairs}", heads, listed=not unique)
-    if not unique:
-        return Domain(name, VERBS["entry"], (), (form,))
-    now_heads = (
-        f"Which {nouns} is recorded for {pairs} as of {{now}}?",
-        f"Today is {{now}}. Which {nouns} is recorded for {pairs}?",
-        f"Name the {nouns} that, on {{now}}, is recorded for {pairs}.",
-    )
-    return Domain(
-        name, VERBS["entry"], (Tfd.of(keys, answers),), (replace(form, now_heads=now_heads),)
-    )
+    form = user_form(keys, answers, pairs, " and ".join(answers), listed=not unique)
+    return Domain(name, VERBS["entry"], (Tfd.of(keys, answers),) if unique else (), (form,))
 
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
-_BEFORE = ("before", "at some time before", "earlier than")
-_AFTER = ("after", "at some time after", "later than")
-_AT = ("", "exactly ", "precisely ")
 STYLES = 3
 """Wordings of a query; further phrasings repeat them with other notations of dates."""
 
@@ -164,7 +167,7 @@ def date_text(day: date, granularity: Granularity, style: int) -> str:
         return str(day.year)
     month = calendar.month_name[day.month]
     if granularity == "month":
-        return (f"{month} {day.year}", f"{month} of {day.year}", day.isoformat()[:7])[style % 3]
+        return (f"{month} {day.year}", f"{month} {day.year}", day.isoformat()[:7])[style % 3]
     return (
         f"{day.day} {month} {day.year}",
         f"{month} {day.day}, {day.year}",
@@ -187,28 +190,26 @@ def condition(
     words = style % STYLES
     start, end = (date_text(day, granularity, style) for day in b)
     on = "on" if granularity == "day" else "in"
-    before, after, at = _BEFORE[words], _AFTER[words], f"{_AT[words]}{on} "
     begins, ends = verbs.begin[words], verbs.end[words]
     stays = f"{verbs.stay[words]} until after"
     if offset is not None:
-        exact = ("exactly", "precisely", "no more and no less than")[words]
         if relation == "meets":
-            return f"{ends} {exact} {offset.text} before {end}"
-        return f"{begins} {exact} {offset.text} after {start}"
+            return f"{ends} exactly {offset.text} before {end}"
+        return f"{begins} exactly {offset.text} after {start}"
     return {
-        "before": f"{ends} {before} {start}",
-        "after": f"{begins} {after} {end}",
-        "meets": f"{ends} {at}{start}",
-        "met-by": f"{begins} {at}{end}",
-        "overlaps": f"{begins} {before} {start} and {ends} {after} {start} but {before} {end}",
-        "overlapped-by": f"{begins} {after} {start} but {before} {end} and {stays} {end}",
-        "equals": f"{begins} {at}{start} and {ends} {at}{end}",
-        "starts": f"{begins} {at}{start} and {ends} {before} {end}",
-        "started-by": f"{begins} {at}{start} and {stays} {end}",
-        "finishes": f"{begins} {after} {start} and {ends} {at}{end}",
-        "finished-by": f"{begins} {before} {start} and {ends} {at}{end}",
-        "during": f"{begins} {after} {start} and {ends} {before} {end}",
-        "contains": f"{begins} {before} {start} and {stays} {end}",
+        "before": f"{ends} before {start}",
+        "after": f"{begins} after {end}",
+        "meets": f"{ends} {on} {start}",
+        "met-by": f"{begins} {on} {end}",
+        "overlaps": f"{begins} before {start} and {ends} after {start} but before {end}",
+        "overlapped-by": f"{begins} after {start} but before {end} and {stays} {end}",
+        "equals": f"{begins} {on} {start} and {ends} {on} {end}",
+        "starts": f"{begins} {on} {start} and {ends} before {end}",
+        "started-by": f"{begins} {on} {start} and {stays} {end}",
+        "finishes": f"{begins} after {start} and {ends} {on} {end}",
+        "finished-by": f"{begins} before {start} and {ends} {on} {end}",
+        "during": f"{begins} after {start} and {ends} before {end}",
+        "contains": f"{begins} before {start} and {stays} {end}",
     }[relation]
 
 

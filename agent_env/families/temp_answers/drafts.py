@@ -57,11 +57,12 @@ def day(kind: str, question: str, when: date, style: Style, **more: object) -> D
 
 def year(kind: str, question: str, when: int, style: Style, **more: object) -> Draft:
     """A question for a calendar year; `when` is astronomical (0 is 1 BC)."""
+    form = "a year" if when > 1000 else "a year, with BC where it is before Christ"
     json = style == "json"
     text = f"{1 - when} BC" if when < 1 else str(when)
     return Draft(
-        kind, question, "a year, with BC where it is before Christ" if json else "a year",
-        "year", "years", when, str({"answer": text}) if json else text, "yyyy",
+        kind, question, form, "year", "years", when,
+        str({"answer": text}) if json else text, "yyyy",
         "years" if json else "date_years", keys=ANSWER if json else {},
         **more,  # type: ignore[arg-type]
     )  # fmt: skip

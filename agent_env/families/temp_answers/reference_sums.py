@@ -140,7 +140,8 @@ def _every(days: Any) -> list[date]:
 
 
 def _anniversary(m: Any, days: Any, table: Any, facts: Any, today: Any) -> str:
-    when, then = _day(table[m[1]]), _day(table[m[1]]).year + int(m[2])
+    when = _day(table[_entry(m[2], m[3])])
+    then = when.year + int(m[1])
     try:
         day = date(then, when.month, when.day)
     except ValueError:
@@ -177,6 +178,20 @@ def _career(table: Any) -> list[str]:
 def _first_career(table: Any) -> str:
     dates = _career(table)
     return min(dates) if len(dates[0]) == 4 else min(dates, key=_day)
+
+
+_DO = r"(join|leav|begin|ceas|tak)(?:e|n?ing)? (.+?)"
+_DONE = {"join": "Joined", "leav": "Left", "begin": "Began", "ceas": "Ceased", "tak": "Took"}
+
+
+def _entry(verb: str, rest: str) -> str:
+    """The table's entry for `join X` or `leaving X`."""
+    return f"{_DONE[verb]} {rest}"
+
+
+def _then(m: Any, table: Any) -> str:
+    """The date of the second of two entries."""
+    return str(table[_entry(m[3], m[4])])
 
 
 _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
@@ -216,28 +231,30 @@ _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
      lambda m, days, *_: sum(d.weekday() < 5 for d in _every(days))),
     (r"both included, are a 29 February",
      lambda m, days, *_: sum((d.month, d.day) == (2, 29) for d in _every(days))),
-    (r"How old, in full years, was .* at the time of “(.*?)”",
-     lambda m, days, table, *_: _full_years(table["Born"], table[m[1]])),
-    (r"How old, in full years, was .* when the career in the table began",
+    (rf"How old was .*, in full years, on {_DO}\?$",
+     lambda m, days, table, *_: _full_years(table["Born"], table[_entry(m[1], m[2])])),
+    (r"How old was .*, in full years, when the career in the table began",
      lambda m, days, table, *_: _full_years(table["Born"], _first_career(table))),
-    (r"How many full years before the current date was “(.*?)”",
-     lambda m, days, table, facts, today: _full_years(table[m[1]], today)),
-    (r"In which year does “(.*?)” fall, by the table of",
-     lambda m, days, table, *_: int(table[m[1]][-4:])),
-    (r"In which year was the (first|last) event of",
+    (rf"How many full years before the current date did .*? {_DO}\?$",
+     lambda m, days, table, facts, today: _full_years(table[_entry(m[1], m[2])], today)),
+    (rf"In which year did .*? {_DO}\?$",
+     lambda m, days, table, *_: int(table[_entry(m[1], m[2])][-4:])),
+    (r"In which year was the (first|last) event in",
      lambda m, days, table, *_: sorted(int(w[-4:]) for w in _career(table))[-(m[1] == "last")]),
-    (r"On what date does “(.*?)” fall, by the table of", lambda m, days, table, *_: table[m[1]]),
-    (r"How many days passed from “(.*?)” to “(.*?)”",
-     lambda m, days, table, *_: (_day(table[m[2]]) - _day(table[m[1]])).days),
-    (r"How many full years passed from “(.*?)” to “(.*?)”",
-     lambda m, days, table, *_: _full_years(table[m[1]], table[m[2]])),
-    (r"How many full months passed from “(.*?)” to “(.*?)”",
-     lambda m, days, table, *_: _full_months(_day(table[m[1]]), _day(table[m[2]]))),
-    (r"How many days old was .* at the time of “(.*?)”",
-     lambda m, days, table, *_: _day(table[m[1]]).toordinal() - _day(table["Born"]).toordinal()),
+    (rf"On what date did .*? {_DO}\?$",
+     lambda m, days, table, *_: table[_entry(m[1], m[2])]),
+    (rf"How many days after {_DO} did .*? {_DO}\?$",
+     lambda m, days, table, *_: (_day(_then(m, table)) - _day(table[_entry(m[1], m[2])])).days),
+    (rf"How many full years after {_DO} did .*? {_DO}\?$",
+     lambda m, days, table, *_: _full_years(table[_entry(m[1], m[2])], _then(m, table))),
+    (rf"How many full months after {_DO} did .*? {_DO}\?$",
+     lambda m, days, table, *_: _full_months(_day(table[_entry(m[1], m[2])]),
+                                             _day(_then(m, table)))),
+    (rf"How many days old was .*? on {_DO}\?$",
+     lambda m, days, table, *_: (_day(table[_entry(m[1], m[2])]) - _day(table["Born"])).days),
     (r"On what date was .* exactly (\d+) days old",
      lambda m, days, table, *_: f"{_day(table['Born']) + timedelta(days=int(m[1])):%B %d, %Y}"),
-    (r"“(.*?)” in the table of .* is celebrated (\d+) years later", _anniversary),
+    (rf"On what date is the (\d+)th anniversary of .*? {_DO}\?$", _anniversary),
     (r"In which year did the first (\S+) of (\S+) start",
      lambda m, days, table, facts, today: _spans(facts, m[1], m[2])[0][0]),
     (r"In which year did the last (\S+) of (\S+) stop",

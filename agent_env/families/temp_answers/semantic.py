@@ -27,7 +27,8 @@ def make_graph(rng: Random) -> MaterialTable:
             target = rng.randrange(1, 99)
         for _ in range(rng.randrange(2, 6)):
             end = at + rng.randrange(1, 9)
-            rows.append((f"E{rng.randrange(1, 99)}", f"R{relation}", f"E{target}", at, end))
+            who = rng.choice([entity for entity in range(1, 99) if entity != target])
+            rows.append((f"E{who}", f"R{relation}", f"E{target}", at, end))
             at = end + rng.randrange(0, 3)
         if shape == "chain":
             target = int(str(rows[-1][0])[1:])

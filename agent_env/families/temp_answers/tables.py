@@ -106,67 +106,83 @@ class Person:
         )
 
 
+_VERBS = {"Joined": "join", "Left": "leave", "Began": "begin", "Ceased": "cease", "Took": "take"}
+"""The infinitives of what entries begin with."""
+
+
+def do(entry: str) -> str:
+    """An entry after `did`: `join Calvera Rovers`."""
+    verb, _, rest = entry.partition(" ")
+    return f"{_VERBS[verb]} {rest}"
+
+
+def doing(entry: str) -> str:
+    """An entry after `on`: `leaving office as Mayor of Calvera`."""
+    verb, _, rest = do(entry).partition(" ")
+    return f"{verb.removesuffix('e')}{'n' * (verb == 'begin')}ing {rest}"
+
+
 def _age_at(rng: Random, p: Person) -> Draft:
     entry = rng.choice(p.career)
-    text = f"How old, in full years, was {p.name} at the time of “{entry}”?"
+    text = f"How old was {p.name}, in full years, on {doing(entry)}?"
     return p.years("age", text, full_years(p.entries["Born"], p.entries[entry]))
 
 
 def _year_of(rng: Random, p: Person) -> Draft:
     entry = rng.choice(p.career)
-    text = f"In which year does “{entry}” fall, by the table of {p.name}?"
+    text = f"In which year did {p.name} {do(entry)}?"
     when = _year(p.entries[entry])
     return year("year", text, when, "line", table=p.table, years_only=not p.exact)
 
 
 def _since(rng: Random, p: Person) -> Draft:
     entry = rng.choice(p.career)
-    text = f"How many full years before the current date was “{entry}” in the table of {p.name}?"
+    text = f"How many full years before the current date did {p.name} {do(entry)}?"
     return p.years("since", text, full_years(p.entries[entry], TODAY))
 
 
 def _years_between(rng: Random, p: Person) -> Draft:
     one, other = p.pair(rng)
-    text = f"How many full years passed from “{one}” to “{other}” in the life of {p.name}?"
+    text = f"How many full years after {doing(one)} did {p.name} {do(other)}?"
     return p.years("years", text, full_years(p.entries[one], p.entries[other]))
 
 
 def _last_year(rng: Random, p: Person) -> Draft:
     last = rng.random() < 0.5
-    text = f"In which year was the {'last' if last else 'first'} event of {p.name}'s career?"
+    text = f"In which year was the {'last' if last else 'first'} event in the career of {p.name}?"
     when = (max if last else min)(_year(p.entries[entry]) for entry in p.career)
     return year("first_last", text, when, "line", table=p.table, years_only=not p.exact)
 
 
 def _age_at_first(rng: Random, p: Person) -> Draft:
     first = min(p.career, key=lambda entry: _order(p.entries[entry]))
-    text = f"How old, in full years, was {p.name} when the career in the table began?"
+    text = f"How old was {p.name}, in full years, when the career in the table began?"
     return p.years("age", text, full_years(p.entries["Born"], p.entries[first]))
 
 
 def _days_between(rng: Random, p: Person) -> Draft:
     one, other = p.pair(rng)
-    text = f"How many days passed from “{one}” to “{other}” in the life of {p.name}?"
+    text = f"How many days after {doing(one)} did {p.name} {do(other)}?"
     apart = (p.entries[other] - p.entries[one]).days  # type: ignore[operator,union-attr]
     return number("days", text, "days", apart, "line", table=p.table)
 
 
 def _date_of(rng: Random, p: Person) -> Draft:
     entry = rng.choice(p.career)
-    text = f"On what date does “{entry}” fall, by the table of {p.name}?"
+    text = f"On what date did {p.name} {do(entry)}?"
     return day("date", text, p.entries[entry], "line", table=p.table)  # type: ignore[arg-type]
 
 
 def _months_between(rng: Random, p: Person) -> Draft:
     one, other = p.pair(rng)
-    text = f"How many full months passed from “{one}” to “{other}” in the life of {p.name}?"
+    text = f"How many full months after {doing(one)} did {p.name} {do(other)}?"
     months = full_months(p.entries[one], p.entries[other])  # type: ignore[arg-type]
     return number("months", text, "months", months, "line", table=p.table)
 
 
 def _days_old(rng: Random, p: Person) -> Draft:
     entry = rng.choice(p.career)
-    text = f"How many days old was {p.name} at the time of “{entry}”?"
+    text = f"How many days old was {p.name} on {doing(entry)}?"
     old = (p.entries[entry] - p.entries["Born"]).days  # type: ignore[operator,union-attr]
     return number("age", text, "days", old, "line", table=p.table)
 
@@ -185,8 +201,8 @@ def _anniversary(rng: Random, p: Person) -> Draft:
     when = p.entries[entry]
     assert isinstance(when, date)
     text = (
-        f"“{entry}” in the table of {p.name} is celebrated {years} years later, on the same day of "
-        "the year (on February 28 if that year has no February 29). On what date is that?"
+        "An anniversary is kept on the same day of the year, or on February 28 in a year without a "
+        f"February 29. On what date is the {years}th anniversary of {p.name} {doing(entry)}?"
     )
     leaps = when.month == 2 and when.day == 29 and years % 4 != 0
     then = when.replace(year=when.year + years, day=28 if leaps else when.day)

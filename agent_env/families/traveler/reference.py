@@ -86,7 +86,9 @@ def next_step(turn: Turn) -> Step | None:
     rows = [row for text in outputs or [question.prompt] for row in read_rows(text)]
     fitting = [row for row in rows if is_about(question.text, row)]
     answer = solve(question, fitting if turn.thorough else fitting[:1])
-    return f"{len(rows)} events were read.\nMY ANSWER: {answer}", []
+    events = f"{len(rows)} event{'s' * (len(rows) != 1)}"
+    fit = f"{len(fitting)} fit{'s' * (len(fitting) == 1)}"
+    return f"I read {events}; {fit} in all but the time.\nMY ANSWER: {answer}", []
 
 
 def _query(

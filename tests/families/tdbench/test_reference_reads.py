@@ -1,7 +1,11 @@
 """The scripted reference answers from the prompt's own rows, and by the sql tool."""
 
 import asyncio
+import re
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.site.sheet import LEVELS
@@ -12,6 +16,7 @@ from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import Condition, Message
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.judging import gold_text
 from agent_env.temporal.allen import RELATIONS
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.sql import Sql
@@ -20,7 +25,7 @@ from agent_env.tools.toolbox import ToolSet
 from tests.ended import ended
 
 NO_FACTS = FactTables((), (), ())
-KINDS = ("relation", "current", "nth", "count", "longest", "hops")
+KINDS = ("relation", "current", "nth", "count", "longest", "duration", "hops")
 
 
 def answered(seed, options, count, with_sql):
@@ -62,6 +67,59 @@ def test_questions_of_all_relations_and_kinds_are_answered_rightly():
     assert set(found.values()) == {1.0}
     found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
     assert set(found.values()) == {1.0}
+
+
+RATES = """tariff,price,from,to
+basic,10,2020-01-01,2021-01-01
+basic,12,2021-01-01,2022-07-01
+basic,13,2022-07-01,
+plus,20,2020-03-01,2021-06-01
+plus,24,2021-06-01,2023-01-01
+plus,25,2023-01-01,
+night,7,2020-01-01,2020-09-01
+night,8,2020-09-01,2022-02-01
+night,9,2022-02-01,
+"""
+
+
+@pytest.mark.parametrize("with_sql", [False, True])
+def test_every_kind_of_question_on_a_table_of_ones_own_is_answered_rightly(tmp_path, with_sql):
+    (tmp_path / "rates.csv").write_text(RATES)
+    options = TdbenchOptions(
+        tables=str(tmp_path / "rates.csv"), question=("tariff",), answer=("price",),
+        now="2025-01-01", kinds=KINDS[:-1], phrasings=3,
+    )  # fmt: skip
+    found = answered(1, options, 30, with_sql)
+    assert found.keys() >= {"current", "nth", "longest", "duration"}
+    assert set(found.values()) == {1.0}
+
+
+def test_shared_days_are_counted_and_shown_as_a_number():
+    rows = [("plus", "24", "2021-06-01", "2023-01-01"), ("night", "8", "2020-09-01", "2022-02-01")]
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    prompt = (
+        "Rows of the table rates:\n| tariff | price | start | end |\n|---|---|---|---|\n"
+        f"{lines}\n\nQuestion: On how many days did the entry of 24 for tariff plus and the entry "
+        "of 8 for tariff night both last? The day on which one ends does not count.\n\n"
+        'Write the number in digits. If you do not know, write "unsure".'
+    )
+    talk = [Message(role="user", content=prompt)]
+    assert asyncio.run(_talk(talk, ToolSet([]))) == "245"
+    golds = [SimpleNamespace(answer=row[1], start=row[2], end=row[3]) for row in rows]
+    assert gold_text(SimpleNamespace(gold=("245",), golds=golds)) == "245"
+    assert gold_text(SimpleNamespace(gold=("8",), golds=golds)) == "8 (2020-09-01 to 2022-02-01)"
+
+
+def test_the_facts_on_the_way_are_named_before_the_answer():
+    options = TdbenchOptions(rows=80, kinds=("hops",))
+    made = make(6, 3, options)
+    task = FAMILY.make_task("default", options, by_digest(made.tables))
+    for sample in made.samples:
+        messages = list(task.prompt(sample, Condition(name="base")))
+        answer = asyncio.run(_talk(messages, ToolSet([])))
+        metrics = task.scorer(sample, ended(answer, sample.id, "base", model="x")).metrics
+        assert re.match(r"The .+ were held in .+ from \S+ to \S+\.\nANSWER:\n", answer)
+        assert all(value == 1 for name, value in metrics.items() if name.startswith("hop_"))
 
 
 def test_questions_are_answered_rightly_from_the_web():

@@ -5,10 +5,12 @@ import ast
 import pytest
 
 from agent_env.extensions.reference.turns import Turn
+from agent_env.families.temp_answers import reference_sums
 from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.families.temp_answers.tables import do, doing
 from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
@@ -159,3 +161,47 @@ def test_an_answer_is_shown_as_the_gold_is_written_and_never_as_a_number_of_ours
         keys=keys,
     )  # fmt: skip
     assert score(question, episode(question, text)).answer == (answer,)
+
+
+@pytest.mark.parametrize(
+    ("entry", "infinitive", "gerund"),
+    [
+        ("Joined Calvera Rovers", "join Calvera Rovers", "joining Calvera Rovers"),
+        ("Left Calvera Rovers", "leave Calvera Rovers", "leaving Calvera Rovers"),
+        ("Began to manage Ota", "begin to manage Ota", "beginning to manage Ota"),
+        ("Ceased to manage Ota", "cease to manage Ota", "ceasing to manage Ota"),
+        ("Took office as Mayor", "take office as Mayor", "taking office as Mayor"),
+    ],
+)
+def test_entries_are_asked_for_in_plain_sentences(entry, infinitive, gerund):
+    assert (do(entry), doing(entry)) == (infinitive, gerund)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How old was Ann Lee, in full years, on joining Ota Rovers?", 19),
+        ("How many days after joining Ota Rovers did Ann Lee leave Ota Rovers?", 366),
+        ("How many full months after joining Ota Rovers did Ann Lee leave Ota Rovers?", 12),
+        ("In which year did Ann Lee leave Ota Rovers?", 1921),
+        ("In which year was the last event in the career of Ann Lee?", 1921),
+        ("On what date did Ann Lee join Ota Rovers?", "March 1, 1920"),
+        ("An anniversary is kept on the same day of the year, or on February 28 in a year without "
+         "a February 29. On what date is the 5th anniversary of Ann Lee joining Ota Rovers?",
+         "March 01, 1925"),
+    ],
+)  # fmt: skip
+def test_the_second_solver_reads_them_as_a_plain_reader_does(question, answer):
+    table = {"Born": "March 2, 1900", "Joined Ota Rovers": "March 1, 1920",
+             "Left Ota Rovers": "March 2, 1921"}  # fmt: skip
+    assert reference_sums.solve(question, table, [], "2026-01-01") == {"answer": answer}
+
+
+def test_an_era_is_asked_for_where_one_can_be_meant_and_nobody_rules_over_themselves():
+    made = FAMILY.make_samples(300, 1, FAMILY.read_options([]))
+    eras = [each.question for each in made.samples if "BC" in each.form]
+    assert eras
+    assert all("temple" in question for question in eras)
+    rows = [row for table in made.tables if table.name == "facts" for row in table.rows]
+    assert rows
+    assert all(who != whom for who, _, whom, *_ in rows)
