@@ -2,7 +2,7 @@
 an object with such a `generate`.
 
 An `async def` runs in the run's event loop and must not block it; a plain function runs in a thread
-of its own. Either gives a Reply, or the text of one.
+of its own. Either gives a Reply, a text, or a message as Chat Completions has it.
 """
 
 from __future__ import annotations
@@ -63,17 +63,40 @@ class PluginModel:
             where = f" at {line}" if (line := place_of(exc)) else ""
             text = f"{who} raised {type(exc).__name__}: {exc}{where}"
             raise ModelError(text, kind="bad_request") from exc
-        if isinstance(reply, Reply):
-            return reply
-        if isinstance(reply, str):
-            return Reply(message=Message(role="assistant", content=reply), finish_reason="stop")
+        if (made := _as_reply(reply, messages, self.name)) is not None:
+            return made
         kind = type(reply).__name__
-        raise ModelError(f"{who} gave a {kind}, not a Reply or a text", kind="bad_request")
+        raise ModelError(
+            f"{who} gave {kind}; give a text, a Reply, or an assistant's message such as "
+            '{"role": "assistant", "content": "MY ANSWER: None"}',
+            kind="bad_request",
+        )
 
     async def close(self) -> None:
         """Closes what was plugged in, where it wants that."""
         if (close := getattr(self._owner, "close", None)) is not None:
             await close()
+
+
+def _as_reply(value: Any, heard: Sequence[Message], origin: str) -> Reply | None:
+    """Of a Reply, a text, or a message or completion of Chat Completions, as a dict or an object of
+    OpenAI's SDK; None for anything else."""
+    if isinstance(value, Reply):
+        return value
+    if isinstance(value, str):
+        return Reply(message=Message(role="assistant", content=value), finish_reason="stop")
+    if hasattr(value, "model_dump"):
+        value = value.model_dump(mode="json")
+    try:
+        answer = json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if isinstance(answer, dict) and "choices" not in answer:
+        answer = {"choices": [{"message": answer, "finish_reason": "stop"}]}
+    match answer:
+        case {"choices": [{"message": {"content": str()} | {"tool_calls": [_, *_]}}, *_]}:
+            return compatible.read_reply(answer, heard, origin)
+    return None
 
 
 def model_of(thing: Any, name: str) -> Callable[[], Model] | None:

@@ -198,7 +198,8 @@ def test_a_broken_plug_in_is_one_line_that_names_it(file, code, told, tmp_path, 
         ("models.py", "def guess(messages):\n    return 1 / 0",
          "the model mondays raised ZeroDivisionError: division by zero at {}/models.py:2"),
         ("models.py", "async def guess(messages):\n    return 5",
-         "the model mondays gave a int, not a Reply or a text"),
+         'the model mondays gave int; give a text, a Reply, or an assistant\'s message such as '
+         '{{"role": "assistant", "content": "MY ANSWER: None"}}'),
     ],
 )  # fmt: skip
 def test_what_it_raises_ends_its_episodes_and_no_other(file, code, told, tmp_path, pack):
