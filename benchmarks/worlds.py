@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import resource
-import sqlite3
 import statistics
 import tempfile
 import time
@@ -22,6 +21,7 @@ from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.protocols import SearchProvider
 from agent_env.web.built import TantivyText
 from agent_env.web.full_text import FullText
+from agent_env.web.page_store import SqlitePages
 
 QUERIES = 400
 
@@ -47,14 +47,13 @@ def main() -> None:
 def search_all(out: Path, entities: int) -> None:
     """Both kinds of search over the same pages and queries."""
     asked = queries(entities)
-    connection = sqlite3.connect(out)
-    fts5 = FullText(connection)
-    report("FTS5", fts5, asked)
+    store = SqlitePages(out, read_only=True)
+    report("FTS5", FullText.in_memory(store.texts()), asked)
     started = time.perf_counter()
-    index = TantivyText.build(out.with_name("tantivy"), "bench", fts5.texts())
+    index = TantivyText.build(store, print)
     print(f"tantivy index            {time.perf_counter() - started:7.1f} s")
     report("tantivy", index, asked)
-    connection.close()
+    store.close()
 
 
 def queries(entities: int) -> list[str]:

@@ -200,6 +200,8 @@ def task(
     if samples:
         of_run.setdefault("limit", len(samples))
     text = name if isinstance(name, str) else local.family(name, samples)
+    if (asked := RunOptions(text)).dataset is not None:
+        text, of_run["dataset"] = asked.task, asked.dataset
     load_family(text, own_plugins(local.objects)).read_options(texts)
     keywords = {"task": text, **of_run, "options": texts}
     from_arguments(RunOptions, keywords, "task")

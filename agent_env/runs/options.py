@@ -38,10 +38,13 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.batch_options import BatchOptions
 from agent_env.runs.day_options import DayOptions
 from agent_env.runs.disturbances import run_disturbances
+from agent_env.tasks.sample_files import TABLES, task_in
 from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import WebOptions
 
+OWN_QUESTIONS = "qa"
+"""The task of files that are no samples of another."""
 Source = Literal["recorded", "live"]
 PreflightWish = Literal["off", "on", "anyway"]
 """`anyway` runs invalid conditions too and marks them."""
@@ -97,7 +100,7 @@ class RunOptions:
         str,
         Opt(
             "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers, qa (your own), "
-            "an installed family, or MODULE:FAMILY or file.py:FAMILY.",
+            "an installed family, MODULE:FAMILY or file.py:FAMILY; or a file of questions.",
             metavar="TASK",
             manifest="task",
             argument=True,
@@ -109,9 +112,9 @@ class RunOptions:
             "reference (the default), reference-static, rememberer, guesser, believer, "
             "checker, giver-up (scripts), "
             "local (a small packaged model), "
-            "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, an installed "
-            "model, or MODULE:NAME or file.py:NAME of a function that answers. Repeatable: each "
-            "model gets a run of its own below --out.",
+            "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, or the address of "
+            "a server of one model; an installed model, or MODULE:NAME or file.py:NAME of a "
+            "function that answers. Repeatable: each model gets a run of its own below --out.",
             WHAT,
             manifest="model",
             resume=True,
@@ -357,6 +360,18 @@ class RunOptions:
     """The study that asks for the run."""
     permit: Permit = field(default_factory=own_call, compare=False, repr=False)
     """What may be reached; a study file that somebody sent may not say what it likes."""
+
+    def __post_init__(self) -> None:
+        """Where a file stands for the task, its questions are asked: as the task that its samples
+        name, else as a table of one's own."""
+        file = Path(self.task)
+        if file.suffix.lower() not in TABLES:
+            return
+        if self.dataset is not None:
+            raise ConfigError(f"{file} and --dataset {self.dataset} both name questions; drop one")
+        self.permit.check(Reach.FILE, str(file))
+        object.__setattr__(self, "task", task_in(file) or OWN_QUESTIONS)
+        object.__setattr__(self, "dataset", file)
 
     def addressed(self, models: Sequence[str]) -> list[RunOptions]:
         """The options for each model, with its own URL and key variable."""

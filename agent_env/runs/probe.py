@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.preflight import ProbedModel
 from agent_env.episodes.calls.server_features import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
+from agent_env.models.addresses import COMPATIBLE
 from agent_env.models.server_facts import Health, ServerFacts, server_facts, server_identity
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
@@ -25,7 +27,10 @@ from agent_env.wiring.trust import own_call
 
 APIS = {"chat": "compatible", "responses": "openai"}
 """The API, and the prefix of its models' names."""
+_HTTP = re.compile("https?://")
 KEY = "COMPATIBLE_API_KEY"
+SHOWN = 12
+"""Models that an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,29 @@ async def probe_server(
     return preflight, record
 
 
-def _only_model(url: str, facts: ServerFacts) -> str:
+async def named_models(models: Sequence[str], api_key_envs: Sequence[str]) -> list[str]:
+    """The models' names; of the address of a server, that of the only model it serves, as
+    `compatible/NAME@URL`. ConfigError where it does not answer, or serves several. A key goes there
+    where there is one model alone."""
+    variable = next((name for name in api_key_envs if "=" not in name), KEY)
+    key = os.environ.get(variable) if len(models) == 1 else None
+    return [await _model_at(text, key) if _HTTP.match(text) else text for text in models]
+
+
+async def _model_at(text: str, key: str | None) -> str:
+    permit = own_call()
+    base = text.rstrip("/")
+    for url in dict.fromkeys((f"{base.removesuffix('/v1')}/v1", base)):
+        facts = await server_facts("", url, key, permit)
+        if facts.models is not None:
+            return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
+    raise ConfigError(
+        f"{text} lists no models at {url}/models: check that the server runs, and the address; or "
+        f"name the model: --model {COMPATIBLE}NAME@{url}"
+    )
+
+
+def _only_model(url: str, facts: ServerFacts, prefix: str = "") -> str:
     names: tuple[Any, ...] = facts.models or ()
     if len(names) == 1:
         return str(names[0])
@@ -103,4 +130,8 @@ def _only_model(url: str, facts: ServerFacts) -> str:
             f"{url}/models lists no model: is the URL right (http://HOST:PORT/v1)? Else name one "
             "with --model"
         )
-    raise ConfigError(f"{url} serves {len(names)} models; name one: --model {names[0]}")
+    listed = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+    at = f"@{url}" if prefix else ""
+    raise ConfigError(
+        f"{url} serves {len(names)} models ({listed}); name one: --model {prefix}{names[0]}{at}"
+    )

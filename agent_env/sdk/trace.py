@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_env.tasks.sample_files import parse_samples as parse_samples
     from agent_env.tasks.sample_files import read_materials as read_materials
     from agent_env.tasks.sample_files import samples_bytes as samples_bytes
+    from agent_env.tasks.sample_files import task_in as task_in
     from agent_env.tasks.sample_files import write_whole as write_whole
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,22 @@ def samples_bytes(samples: Sequence[Record]) -> bytes:
 def materials_beside(dataset: Path) -> Path:
     """The file with the tables of a samples file: NAME.materials.jsonl."""
     return dataset.with_name(f"{dataset.stem}.materials.jsonl")
+
+
+TABLES = frozenset(".csv .tsv .json .jsonl .ndjson .parquet .sqlite .sqlite3 .duckdb .xlsx".split())
+"""How files of questions end."""
+
+
+def task_in(file: Path) -> str | None:
+    """The task that the first sample of a file names; None where it holds something else."""
+    try:
+        with file.open("rb") as lines:
+            task = json.loads(lines.readline(1_000_000))["task"]
+    except OSError as exc:
+        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
+    except (ValueError, KeyError, TypeError):
+        return None
+    return task if isinstance(task, str) else None
 
 
 def write_whole(file: Path, data: bytes) -> None:

@@ -22,7 +22,7 @@ from agent_env.sdk.family import by_digest
 from agent_env.sdk.records import Proof, Sample
 from agent_env.sdk.run import RunOptions, samples_of, task_of
 from agent_env.sdk.scoring import dates_in, stands_in
-from agent_env.sdk.trace import materials_beside, samples_bytes, write_whole
+from agent_env.sdk.trace import materials_beside, samples_bytes, task_in, write_whole
 from agent_env.sdk.web import BuiltWeb, Page, words_of
 
 LOOKED_AT = 60
@@ -73,7 +73,9 @@ async def prove(
     """Write the samples of `file` to `out` with the proofs that `pages` holds, and all facts
     beside. A fact that no page states has a proof without pages; with `is_stated_only` its samples
     are left out. ConfigError where the samples name no facts."""
-    options = RunOptions(_task_name(file), dataset=file)
+    if (name := task_in(file)) is None:
+        raise ConfigError(f"{file} holds no samples; make them with agent-env questions generate")
+    options = RunOptions(name, dataset=file)
     sample_set = samples_of(options)
     task, samples = task_of(options, by_digest(sample_set.tables)), sample_set.samples
     facts: list[ProvedFact] = []
@@ -112,18 +114,6 @@ async def prove(
     rows = (json.dumps(asdict(fact), ensure_ascii=False) for fact in facts)
     write_whole(listed, "".join(f"{row}\n" for row in rows).encode())
     return Proved(len(written), len(samples) - len(written), tuple(facts), listed)
-
-
-def _task_name(file: Path) -> str:
-    try:
-        with file.open("rb") as lines:
-            return str(json.loads(lines.readline(1_000_000))["task"])
-    except OSError as exc:
-        raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
-    except (ValueError, KeyError, TypeError) as exc:
-        raise ConfigError(
-            f"{file} holds no samples; make them with agent-env questions generate"
-        ) from exc
 
 
 async def _look(

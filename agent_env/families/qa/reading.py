@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +38,8 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         return None
     if not source.rows:
         raise DatasetError(file, None, "holds no question")
-    for option in ("question", "answer"):
-        column = getattr(options, option)
-        if column not in source.columns:
-            known = ", ".join(source.columns)[:200]
-            reason = f"no column '{column}'; name the {option} by --option {option}=COLUMN: {known}"
-            raise DatasetError(file, None, reason)
+    found = _columns_of(file, source.columns, options)
+    options = options.model_copy(update=found)
     dates = DateReader()
     if options.scorer in ("date", "dates"):
         values = (row.cells.get(options.answer) for row in source.rows)
@@ -67,12 +65,52 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         if draft.problems:
             defects[name] = tuple((row.line, problem) for problem in draft.problems)
     remarks = [*source.notes]
+    remarks += [f"the column '{name}' is taken as the {role}" for role, name in found.items()]
     if names := [name for name in source.columns if name not in _own_columns(options)]:
         remarks.append(
             f"no prompt shows the columns {', '.join(names)}; they serve --where and --by"
         )
     notes = tuple(f"{file.name}: {note}" for note in remarks)
     return SampleSet(tuple(questions), notes=notes, defects=defects)
+
+
+USUAL = {
+    "question": ("question", "prompt", "query", "input", "problem", "q"),
+    "answer": (
+        "answer",
+        "answers",
+        "label",
+        "target",
+        "gold",
+        "solution",
+        "expected",
+        "output",
+        "a",
+    ),
+}
+"""What columns are called elsewhere, in lower case, the likelier name first."""
+
+
+def _columns_of(file: Path, columns: Sequence[str], options: QaOptions) -> dict[str, str]:
+    """The columns of question and answer where they have another usual name than ours; DatasetError
+    where there is none, or none of the name that the user gave."""
+    lower = {name.lower(): name for name in reversed(columns)}
+    found: dict[str, str] = {}
+    for role, usual in USUAL.items():
+        wanted = getattr(options, role)
+        if wanted in columns:
+            continue
+        names = [lower[name] for name in usual if name in lower] if wanted == role else []
+        if not names:
+            near = get_close_matches(wanted.lower(), lower, n=1)
+            hint = f"did you mean '{lower[near[0]]}'? " if near else ""
+            known = ", ".join(columns)[:200]
+            raise DatasetError(
+                file, None,
+                f"no column '{wanted}'; {hint}name the {role} by --option {role}=COLUMN: {known}",
+            )  # fmt: skip
+        found[role] = names[0]
+    return found
 
 
 def _own_columns(options: QaOptions) -> tuple[str, ...]:

@@ -61,6 +61,28 @@ def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path)
     assert (question.id, question.question, question.gold) == ("qa-00001", "What is 1 + 1?", ("2",))
 
 
+@pytest.mark.parametrize(
+    ("head", "taken"),
+    [
+        ("question,answer", []),
+        ("prompt,label", ["'prompt' is taken as the question", "'label' is taken as the answer"]),
+        ("Query,Gold", ["'Query' is taken as the question", "'Gold' is taken as the answer"]),
+        ("question,target", ["'target' is taken as the answer"]),
+    ],
+)
+def test_usual_names_of_columns_are_recognised_and_told(tmp_path, head, taken):
+    file = written(tmp_path, "q.csv", f"{head}\nWhen?,1815\n")
+    made = read_questions(file, QaOptions())
+    assert (made.samples[0].question, made.samples[0].gold) == ("When?", ("1815",))
+    assert list(made.notes) == [f"q.csv: the column {each}" for each in taken]
+
+
+def test_a_column_that_the_user_named_is_not_guessed(tmp_path):
+    file = written(tmp_path, "q.csv", "prompt,answer\nWhen?,1815\n")
+    with pytest.raises(DatasetError, match=r"no column 'promt'; did you mean 'prompt'\?"):
+        read(file, question="promt")
+
+
 def test_all_defects_are_told_by_line_and_field(tmp_path):
     file = written(
         tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
@@ -101,7 +123,7 @@ def test_a_right_answer_must_fit_its_scorer(tmp_path, scorer, row, reason):
         ("q.jsonl", '{"question": ', ":1: is not JSON"),
         ("q.jsonl", "[1]", ":1: is not a JSON object"),
         ("q.jsonl", "", ": holds no question"),
-        ("q.csv", "question,anser\na,b", ": no column 'answer'; name the answer by --option"),
+        ("q.csv", "question,anser\na,b", ": no column 'answer'; did you mean 'anser'. name the "),
         ("q.csv", "answer,answer\na,b", ":1: column 'answer' stands twice"),
         ("q.csv", "question,answer\na,b,c", ":2: 3 cells under 2 columns; quote cells that hold"),
         ("q.parquet", "not parquet", ": is not a Parquet file"),
