@@ -111,13 +111,14 @@ async def named_models(models: Sequence[str], api_key_envs: Sequence[str]) -> li
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
     base = text.rstrip("/")
-    for url in dict.fromkeys((f"{base.removesuffix('/v1')}/v1", base)):
+    likely = f"{base.removesuffix('/v1')}/v1"
+    for url in dict.fromkeys((likely, base)):
         facts = await server_facts("", url, key, permit)
         if facts.models is not None:
             return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
     raise ConfigError(
-        f"{text} lists no models at {url}/models: check that the server runs, and the address; or "
-        f"name the model: --model {COMPATIBLE}NAME@{url}"
+        f"{text} lists no models at {likely}/models: check that the server runs, and the address; "
+        f"or name the model: --model {COMPATIBLE}NAME@{likely}"
     )
 
 
