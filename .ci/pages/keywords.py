@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, Literal, Required, TypedDict
 '''
 RECORDS = {
-    "RunKeywords": (RunOptions, ("task", "model", "conditions")),
+    "RunKeywords": (RunOptions, ("task", "model", "conditions", "scorer")),
     "ResumeKeywords": (ResumeOptions, ("model",)),
     "ReplayKeywords": (ReplayOptions, ()),
     "ForkKeywords": (ForkOptions, ("model",)),

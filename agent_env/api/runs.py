@@ -15,6 +15,7 @@ from agent_env.runs.objects import (
     Condition,
     LocalObjects,
     ModelLike,
+    ScorerLike,
     TaskOptions,
     ToolLike,
     several,
@@ -59,6 +60,7 @@ async def run(
     model: ModelLike = "reference",
     conditions: Sequence[str | Condition] | str | Condition = (),
     tools: Sequence[ToolLike] | ToolLike = (),
+    scorer: ScorerLike | None = None,
     preflight: Preflight = "on",
     progress: bool = True,
     **options: Unpack[RunKeywords],
@@ -66,8 +68,9 @@ async def run(
     """Asks a model the questions of a task under several conditions, and gives back the run.
 
     A model is named, or is a function of the messages, the tools offered and the options, as many
-    as it takes, which gives a Reply or a text. Conditions are named, or are a `Condition`; they may
-    name `tools` of one's own: functions, what `tool` makes, MODULE:NAME or file.py:NAME. The other
+    as it takes, which gives a text, a message or a Reply. Conditions are named, or are a
+    `Condition`; they may name `tools` of one's own: functions, what `tool` makes, MODULE:NAME or
+    file.py:NAME. A `scorer` is named, or is a function of a sample and an answer. The other
     keywords are the options of `agent-env run` (docs/commands.md). `preflight` tries the model's
     server first; `anyway` runs conditions that it finds meaningless. `progress` goes to stderr, in
     a notebook to one line of the cell.
@@ -89,6 +92,7 @@ async def run(
     arguments = {
         "model": local.model(model),
         "conditions": local.conditions(several(conditions), several(tools)),
+        "scorer": None if scorer is None else local.scorer(scorer),
     }
     chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
     chosen = replace(chosen, preflight=preflight_wish(preflight), objects=local.objects)
@@ -108,6 +112,7 @@ def run_sync(
     model: ModelLike = "reference",
     conditions: Sequence[str | Condition] | str | Condition = (),
     tools: Sequence[ToolLike] | ToolLike = (),
+    scorer: ScorerLike | None = None,
     preflight: Preflight = "on",
     progress: bool = True,
     **options: Unpack[RunKeywords],
@@ -121,7 +126,7 @@ def run_sync(
         >>> [episode.score["exact_match"] for episode in run.episodes()]
         [1.0]
     """
-    arguments = {"model": model, "conditions": conditions, "tools": tools}
+    arguments = {"model": model, "conditions": conditions, "tools": tools, "scorer": scorer}
     return wait_for(run(task, preflight=preflight, progress=progress, **arguments, **options))
 
 

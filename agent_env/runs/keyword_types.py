@@ -22,7 +22,6 @@ class RunKeywords(TypedDict, total=False):
     prompt: str
     options: Sequence[str] | str
     difficulty: str | None
-    scorer: str | None
     metrics: Sequence[str] | str
     base_url: str | None
     serve: str | None

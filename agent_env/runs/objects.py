@@ -16,6 +16,7 @@ from agent_env.runs.keywords import from_arguments
 from agent_env.runs.options import RunOptions
 from agent_env.tasks.conditions import ALIASES, parse_condition
 from agent_env.tasks.family import Family, family_of
+from agent_env.tasks.scorers import SCORERS
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names
 from agent_env.wiring.registry import FAMILIES, MODELS
@@ -27,10 +28,12 @@ if TYPE_CHECKING:
     from agent_env.records.schema import Sample
     from agent_env.records.tool_traits import ToolTraits
     from agent_env.tasks.family import Family
-    from agent_env.tasks.task import Task
+    from agent_env.tasks.scorers import SCORERS
 
 ModelLike = Any
 """The name of a model; a function of messages, tools and options; an object with `generate`."""
+ScorerLike = Any
+"""The name of a scorer, or a function of a sample and an answer that gives a number."""
 ToolLike = Any
 """The name of a tool; what `tool` makes; a function."""
 
@@ -73,6 +76,10 @@ class LocalObjects:
         if isinstance(model, str):
             return model
         return self._named(MODELS, model, _name_of(model))
+
+    def scorer(self, scorer: ScorerLike) -> str:
+        """What names the scorer in a run."""
+        return scorer if isinstance(scorer, str) else self._named(SCORERS, scorer, _name_of(scorer))
 
     def tool(self, tool: ToolLike) -> ToolTraits:
         """What the tool says of itself, and where it is found again."""

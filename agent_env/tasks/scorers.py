@@ -1,20 +1,25 @@
 """Plugged-in scorers and metrics: a scorer in the place of the task's own, metrics beside it.
 
-A scorer is a function from a sample and an episode to a Score, with the names of its metrics, the
-main one first, as its attribute `metrics`. A metric is a function from the same to a number.
+A scorer is a function of a sample and an answer that gives a number, yes or no, or a dict of
+numbers. One of a sample and an episode may give a whole Score, with the names of its metrics, the
+main one first, as its attribute `metrics`. A metric is a function of a sample and an episode that
+gives a number.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Scorer
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.registry import NO_PLUGINS, Plugins, Registry, callable_only
+from agent_env.scoring.sample_means import episode_score
 from agent_env.tasks.task import Task
 
 Metric = Callable[[Sample, Episode], float]
@@ -24,21 +29,62 @@ MEASURED = ("read", "unreadable")
 """Outcomes that have metrics."""
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionScorer:
+    """The Scorer of a function of a sample and an answer, or an episode, that gives a number, yes
+    or no, or numbers by name. The function's name is the main metric, which is the number of this
+    name, else the first one."""
+
+    function: Callable[..., Any]
+    takes_episode: bool
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return (self.function.__name__,)
+
+    def __call__(self, sample: Sample, episode: Episode) -> Score:
+        return episode_score(sample, episode, partial(self._measure, sample, episode))
+
+    def _measure(self, sample: Sample, episode: Episode, text: str | None) -> dict[str, object]:
+        answer = answer_in(text or "")
+        value = self.function(sample, episode if self.takes_episode else answer)
+        numbers = dict(value) if isinstance(value, Mapping) else {self.metrics[0]: value}
+        wrong = [each for each in numbers.values() if not isinstance(each, int | float)]
+        if wrong or not numbers:
+            raise TypeError(
+                f"{self.metrics[0]} gave {type(wrong[0] if wrong else value).__name__}; give a "
+                "number, True or False, or a dict of numbers: return answer == sample.gold[0]"
+            )
+        main = {self.metrics[0]: next(iter(numbers.values()))}
+        outcome = "unreadable" if text is None else "read"
+        metrics = {name: float(number) for name, number in (main | numbers).items()}
+        return {"outcome": outcome, "answer": (answer,) if answer else (), "metrics": metrics}
+
+
+def answer_in(text: str) -> str:
+    """What stands behind the last `MY ANSWER:`, else the whole text; without space around it."""
+    return text.rpartition("MY ANSWER:")[2].strip(" \n\t*")
+
+
 def _scorer(thing: Any, name: str) -> Scorer | None:
     if not callable(thing):
         return None
-    metrics = getattr(thing, "metrics", ())
-    if (
-        not isinstance(metrics, tuple)
-        or not metrics
-        or not all(isinstance(m, str) for m in metrics)
-    ):
-        raise ConfigError("it names no metrics: set its attribute metrics = ('right',)")
-    return thing  # type: ignore[no-any-return]
+    metrics = getattr(thing, "metrics", None)
+    if isinstance(metrics, tuple) and metrics and all(isinstance(m, str) for m in metrics):
+        return thing  # type: ignore[no-any-return]
+    if metrics is not None:
+        raise ConfigError("its attribute metrics is no tuple of names, such as ('right',)")
+    parameters = list(inspect.signature(thing).parameters)
+    if len(parameters) < 2 or not hasattr(thing, "__name__"):
+        raise ConfigError(
+            "it is no function of a sample and an answer; the smallest one: "
+            "def right(sample, answer): return answer == sample.gold[0]"
+        )
+    return FunctionScorer(thing, parameters[1] == "episode")
 
 
 SCORERS: Registry[Scorer] = Registry(
-    "scorer", "scorers", "a function from a sample and an episode to a Score", _scorer
+    "scorer", "scorers", "a function of a sample and an answer that gives a number", _scorer
 )
 METRICS: Registry[Metric] = Registry(
     "metric", "metrics", "a function from a sample and an episode to a number", callable_only

@@ -79,3 +79,18 @@ def test_of_several_models_one_is_to_be_named_and_a_server_that_is_not_there_is_
 def test_names_are_not_asked_for():
     names = ["reference", "compatible/x@http://127.0.0.1:9/v1", "file.py:f"]
     assert asyncio.run(named_models(names, ())) == names
+
+
+def right_year(sample, answer):
+    return answer in sample.gold
+
+
+@pytest.mark.parametrize("scorer", [right_year, lambda sample, answer: answer in sample.gold])
+def test_from_python_a_scorer_is_a_function(tmp_path, scorer):
+    (tmp_path / "q.csv").write_text("prompt,label\nWhen?,1815\n")
+    run = ae.run_sync(
+        str(tmp_path / "q.csv"), model=lambda messages: "MY ANSWER: 1815", conditions="base",
+        scorer=scorer, out=tmp_path / "run", progress=False,
+    )  # fmt: skip
+    (episode,) = run.episodes()
+    assert list(episode.score.values()) == [1.0]

@@ -3,7 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.scorers import with_measures
+from agent_env.records.schema import Episode, Sample
+from agent_env.tasks.scorers import SCORERS, with_measures
 from agent_env.wiring.registry import load_family
 
 
@@ -29,3 +30,69 @@ def test_a_family_without_one_says_so():
     task = family.make_task("default", family.options(), {})
     with pytest.raises(ConfigError, match="--scorer authors: no published scorer of traveler"):
         with_measures(task, "authors", ())
+
+
+def right(sample, answer):
+    return answer in sample.gold
+
+
+def parts(sample, answer):
+    return {"parts": len(answer), "right": answer in sample.gold}
+
+
+def unnamed(sample, answer):
+    return {"first": 0.5, "second": 2}
+
+
+def of_episode(sample, episode):
+    return len(episode.answer.split())
+
+
+SAMPLE = Sample(id="s-1", task="qa", gold=("1815",))
+
+
+def scored(function, answer):
+    """The scorer's metrics, and the score of an episode with this last text."""
+    own = SCORERS.adapted(function, SCORERS.entry_of(function, function.__name__))
+    episode = Episode(sample="s-1", condition="base", repeat=1, model="m", status="finished",
+                      answer=answer, stop_reason="answered", messages=())  # fmt: skip
+    return own.metrics, own(SAMPLE, episode)
+
+
+@pytest.mark.parametrize(
+    ("function", "answer", "numbers"),
+    [
+        (right, "I looked. MY ANSWER: 1815", {"right": 1.0}),
+        (right, "1815", {"right": 1.0}),
+        (right, "MY ANSWER: 1066\nno, MY ANSWER: **1815** ", {"right": 1.0}),
+        (right, "In 1815.", {"right": 0.0}),
+        (parts, "1815", {"parts": 4.0, "right": 1.0}),
+        (unnamed, "", {"unnamed": 0.5, "first": 0.5, "second": 2.0}),
+        (of_episode, "two words", {"of_episode": 2.0}),
+    ],
+)
+def test_a_function_of_an_answer_needs_no_attribute_and_its_name_is_the_metrics(
+    function, answer, numbers
+):
+    metrics, score = scored(function, answer)
+    assert metrics == (function.__name__,)
+    assert (score.outcome, score.metrics) == ("read", numbers)
+
+
+def test_an_episode_without_a_text_is_unreadable_and_measured_as_an_empty_one():
+    _, score = scored(right, None)
+    assert (score.outcome, score.metrics, score.answer) == ("unreadable", {"right": 0.0}, ())
+
+
+def test_what_is_no_number_is_refused_with_the_smallest_scorer():
+    def nothing(sample, answer):
+        return None
+
+    with pytest.raises(TypeError, match=r"nothing gave NoneType; .* return answer == sample.gold"):
+        scored(nothing, "x")
+
+
+@pytest.mark.parametrize("thing", [lambda sample: 1, lambda: 1])
+def test_a_function_of_less_is_refused_with_the_smallest_scorer(thing):
+    with pytest.raises(ConfigError, match=r"def right\(sample, answer\): return answer == sample"):
+        scored(thing, "x")

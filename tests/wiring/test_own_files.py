@@ -108,7 +108,7 @@ def unknown(sample, episode):
     return None
 
 
-def nameless(sample, episode):
+def alone(sample):
     pass
 
 
@@ -134,7 +134,10 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
             ("--metric", "m.py:right"),
             "'right' is taken twice: by day-names and by m.py:right",
         ),
-        (("--scorer", "m.py:nameless"), "it names no metrics: set its attribute metrics = "),
+        (
+            ("--scorer", "m.py:alone"),
+            "it is no function of a sample and an answer; the smallest one: ",
+        ),
     ):
         assert told in agent_env(*command, *more, cwd=home).stderr
     done = agent_env(*command, "--metric", "m.py:unknown", "--out", "none", cwd=home)
