@@ -72,7 +72,7 @@ class AnalysisHooks:
     unknown."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
     """The samples' tables by digest, for these statistics."""
-    states_evidence: Callable[[Sample, Condition], bool] | None = None
+    states_evidence: Callable[[Sample, Condition], bool | None] | None = None
     """Whether the prompt itself holds all that answers the sample; None: that is not known."""
     proving_texts: Callable[[Sample], tuple[str, ...] | None] | None = None
     """What of the sample's tables proves the gold: names, dates and clock times that a tool must

@@ -88,6 +88,7 @@ def invented(tmp_path_factory):
 
 OPEN = {"setting": "open-web"}
 SHIFTED = {"web_ablations": ["shifted"]}
+HARD = {"splits": "arithmetic"}
 LUCK, GUESS = "memory or luck", "guessed"
 
 
@@ -132,6 +133,8 @@ LUCK, GUESS = "memory or luck", "guessed"
         ("temp-answers", {}, "cal", {}, "oracle", "given"),
         ("temp-answers", {}, "python", {}, "reference", "computed"),
         ("temp-answers", {}, "python", {}, "prints", "computed"),
+        ("temp-answers", HARD, "python", {}, "prints", "computed"),
+        ("temp-answers", HARD, "base", {}, "oracle", "given"),
         ("time-puzzles", {}, "explicit", {}, "reference", "given"),
         ("time-puzzles", {}, "explicit+python", {}, "prints", "computed"),
         ("time-puzzles", {}, "web", SHIFTED, "reference", "read"),
@@ -166,6 +169,41 @@ def test_each_answer_comes_from_where_the_policy_took_it(
     used = {use.used for each in records for use in each.uses if use.tool != "calendars"}
     expected = {"read": {True}, "computed": {True}}.get(verdict, {False, None})
     assert used <= expected
+
+
+BRIDGES = [
+    {"question": f"When was bridge {n} of Ota opened?", "answer": f"19{n}0-05-1{n}",
+     "context": f"Bridge {n} of Ota was opened on 1{n} May 19{n}0."}
+    for n in range(8)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("has_context", "condition", "policy", "verdict"),
+    [
+        (True, "base", "oracle", "given"),
+        (True, "base", "wrong", "given"),  # misread or guessed: which cannot be told
+        (True, "python", "oracle", "given"),
+        (True, "python", "prints", "computed"),
+        (False, "base", "oracle", "unknown"),
+        (False, "python", "prints", "unknown"),
+    ],
+)
+def test_an_answer_to_ones_own_question_comes_from_its_context_where_that_states_it(
+    tmp_path, has_context, condition, policy, verdict
+):
+    rows = [row if has_context else row | {"context": ""} for row in BRIDGES]
+    (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    texts = [f"MY ANSWER: {row['answer']}" for row in rows]
+    if policy == "wrong":
+        texts = texts[3:] + texts[:3]
+    asked = {row["question"]: text for row, text in zip(rows, texts, strict=True)}
+    made = ae.run_sync(
+        ae.task("qa", dataset=tmp_path / "q.jsonl", scorer="date"), out=tmp_path / "run",
+        model=Planted(asked, policy == "prints"), conditions=[condition], progress=False,
+    )  # fmt: skip
+    records = [r for own in records_of(made.comparison(pytest.fail)).values() for r in own]
+    assert [each.verdict for each in records] == [verdict] * 8
 
 
 def _is_claim(record, is_right):

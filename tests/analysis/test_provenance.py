@@ -426,7 +426,8 @@ def test_questions_without_rules_or_with_their_evidence():
         ).record()  # fmt: skip
 
     wrong, right = found("1960-07-25", COMPUTED), found("1960-07-18", COMPUTED)
-    assert (wrong.verdict, wrong.because) == ("given", "the question has what proves it")
+    because = "the question has what proves it; the answer is misread, miscounted or guessed"
+    assert (wrong.verdict, wrong.because) == ("given", because)
     assert (wrong.failure, wrong.searches) == ("misread", False)
     assert (right.verdict, right.failure) == ("given", "")
     printed = called(("python", '{"code": "d"}', "1960-07-18"))

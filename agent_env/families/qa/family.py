@@ -4,6 +4,7 @@ or choice, the oracle)."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from random import Random
 
@@ -30,7 +31,7 @@ from agent_env.sdk.records import (
     Score,
     one_of,
 )
-from agent_env.sdk.scoring import episode_score
+from agent_env.sdk.scoring import dates_in, episode_score, stands_in
 
 WITHOUT = ("regex", "judge")
 """Scorers whose right answer is no text that could be given."""
@@ -113,9 +114,23 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         fields=fields,
         wording=_wording,
         form=lambda sample: answer_form(qa_question(sample), options.scorer),
-        analysis=AnalysisHooks(groups, lambda s: cluster_of(s, options), options.cluster),
+        analysis=AnalysisHooks(
+            groups,
+            lambda s: cluster_of(s, options),
+            options.cluster,
+            states_evidence=lambda sample, _: _is_in_context(qa_question(sample)),
+        ),
         shortcuts=shortcuts(options),
     )
+
+
+def _is_in_context(question: QaSample) -> bool | None:
+    """Whether the context has a right answer, a date in any notation; None where one may follow
+    from it, or from the question alone."""
+    text = question.context
+    dates = [gold for gold in question.gold if len(gold) == 10 and gold in dates_in(gold)]
+    names = (re.search(rf"(?<!\w){re.escape(gold)}(?!\w)", text, re.I) for gold in question.gold)
+    return any(names) or any(stands_in(date, text) for date in dates) or None
 
 
 def answer_form(question: QaSample, scorer: ScorerName) -> AnswerForm:
