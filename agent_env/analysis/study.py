@@ -417,7 +417,8 @@ def left_out(manifest: Manifest) -> Iterator[str]:
     for reason, number in Counter(manifest.left_out.values()).items():
         names = [name for name, why in manifest.left_out.items() if why == reason]
         yield (
-            f"{number} samples were left out of all conditions, as {reason}: "
+            f"{number} {'sample was' if number == 1 else 'samples were'} left out of all "
+            f"conditions, as {reason}: "
             f"{', '.join(names[:NAMED])}{', …' if len(names) > NAMED else ''}."
         )
 

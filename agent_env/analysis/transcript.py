@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
@@ -25,6 +26,8 @@ from agent_env.records.trace_events import (
 )
 from agent_env.tasks.judging import gold_text
 
+DATES = 400
+"""Characters of a list of dates that are shown."""
 SAMPLING = (
     "temperature", "top_p", "seed", "reasoning_effort", "max_output_tokens",
     "system_role", "extra_body",
@@ -153,15 +156,21 @@ def record_lines(record: Provenance) -> Iterator[str]:
             else ("the unchanged world's answer" if world.is_original else "wrong")
         )
         yield f"  under {world.condition}: {answer} ({end})"
-    for wrong in record.errors.wrong:
-        yield f"  {wrong.date} is wrong; it violates:"
-        yield from (f"    - {ref.text or ref.type}" for ref in wrong.violates)
-        if not wrong.violates:
+    wrong: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for each in record.errors.wrong:
+        wrong[tuple(ref.text or ref.type for ref in each.violates)].append(each.date)
+    for violated, dates in wrong.items():
+        yield f"  {_cut(', '.join(dates), DATES)}: wrong, as against"
+        yield from (f"    - {text}" for text in violated)
+        if not violated:
             yield "    - no constraint that could be checked"
+    missed: dict[str, list[str]] = defaultdict(list)
     for miss in record.errors.missed:
-        ref = miss.misread
-        cause = f"; most likely misread: {ref.text or ref.type}" if ref else ""
-        yield f"  {miss.date} is missing{cause} ({miss.rule})"
+        text = (miss.misread.text or miss.misread.type).rstrip(".") if miss.misread else ""
+        cause = f"; most likely misread: {text}" if text else ""
+        missed[f"{cause} ({miss.rule})"].append(miss.date)
+    for cause, dates in missed.items():
+        yield f"  {_cut(', '.join(dates), DATES)}: missing{cause}"
     if (source := record.source) is not None:
         where = f", {source.url}" if source.url else ""
         suffix = "; the model wrote it down" if source.is_written else ""

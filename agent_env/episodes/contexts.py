@@ -405,8 +405,9 @@ def describe_use(use: ContextUse) -> str:
     """One line on the source of the pages and the number of samples without any."""
     return (
         f"{use.name}: pages that {use.source_model} {' or '.join(use.kinds)} in {use.source_run} "
-        f"({use.source_condition}); {use.empty} of {use.samples} samples have none and are asked "
-        "without"
+        f"({use.source_condition})"
+    ) + (
+        f"; {use.empty} of {use.samples} samples have none and are asked without" * (use.empty > 0)
     )
 
 

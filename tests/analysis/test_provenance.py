@@ -20,6 +20,7 @@ from agent_env.families.time_puzzles.task import score
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, WrongDate
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
@@ -455,6 +456,20 @@ def test_sums_and_words():
         "web/p.1: guessed: nothing that was shown agrees with it",
         "  failed first: not found",
         "  web: 1 call, not used in the answer",
-        "  1960-07-25 is wrong; it violates:",
+        "  1960-07-25: wrong, as against",
         "    - on the day of the month on which the conference began",
+    ]
+    ref = ConstraintRef(index=0, type="month", text="The month is July.", source="calculation")
+    errors = Faults(
+        wrong=tuple(WrongDate(date=f"1960-06-0{n}", violates=(ref,)) for n in (1, 2)),
+        missed=tuple(
+            MissedDate(date=f"1960-07-0{n}", misread=ref, rule="the wrong dates violate it")
+            for n in (1, 2)
+        ),
+    )
+    assert list(record_lines(diagnoses[0].model_copy(update={"errors": errors})))[3:6] == [
+        "  1960-06-01, 1960-06-02: wrong, as against",
+        "    - The month is July.",
+        "  1960-07-01, 1960-07-02: missing; most likely misread: The month is July "
+        "(the wrong dates violate it)",
     ]

@@ -493,7 +493,9 @@ async def _episodes(case: Case) -> Judgement:
     ends = Counter(episode.status for episode, _ in case.scored)
     told = f"{ends['finished']} finished, {ends['failed']} failed, {ends['unfinished']} cut off"
     if manifest.left_out:
-        told += f"; {len(manifest.left_out)} samples were left out, with their reasons"
+        number = len(manifest.left_out)
+        were = "sample was" if number == 1 else "samples were"
+        told += f"; {number} {were} left out, with the reason"
     have = {run.key_of(trace) for trace in run.traces()}
     findings = [
         f"{NAME.format(episode.condition, episode.sample, episode.repeat)}: began and has no end"

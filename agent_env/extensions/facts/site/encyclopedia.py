@@ -289,7 +289,7 @@ def _anniversaries(
         for n in years:
             weekday = w.weekday(_later(item.first, n))
             text = w.say("anniversary.fell", n=n, nth=_nth(n), weekday=weekday, **words)
-            yield lines("p", text.replace("1 years", "One year"))
+            yield lines("p", capital(text.replace("1 years", "one year") if n == 1 else text))
 
 
 KIND_NAMES = {"office": "term of office", "talks": "round of talks"}
@@ -551,7 +551,11 @@ def presidency_article(
             span = length_text(term.start, term.end)
             course[-1] += " " + w.say("presidency.length", person=person, days=days, length=span)
     blocks += [lines("h2", w.say("headings.course")), lines("p", *course)]
-    named = {k: link(*each) for k, each in zip(("before", "after"), kin, strict=True) if each}
+    named = {
+        k: link(each[0].removeprefix(presidency_title("")), each[1])
+        for k, each in zip(("before", "after"), kin, strict=True)
+        if each
+    }
     if named:
         key = "between" if len(named) == 2 else f"only_{next(iter(named))}"
         blocks.append(lines("p", w.say(f"presidency.{key}", person=person, **named)))

@@ -92,3 +92,9 @@ def test_addresses_and_hidden_dates_go_by_level():
         own = [s.text for s in sheets if s.title in titles and "/encyclopedia." in s.url]
         hidden = sum(re.search(r"\d{4}", text.splitlines()[0]) is None for text in own)
         assert least <= hidden / len(own) <= most
+
+
+def test_sentences_have_capitals_at_their_beginning_alone_and_people_follow_people():
+    for sheet in rendered("real", "medium").values():
+        assert not re.search(r"\w One year|\b1 years|(?:by|and|Between) Presidency of", sheet.text)
+        assert not re.search(r"^one year", sheet.text, re.M)
