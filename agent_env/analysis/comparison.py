@@ -8,26 +8,16 @@ from functools import cached_property
 
 import numpy as np
 
-from agent_env.analysis import resampling
 from agent_env.analysis.contrast_text import parse_contrasts, readable_contrasts
 from agent_env.analysis.contrasts import (
     Contrast,
     PlannedContrast,
-    Scale,
     contrast_values,
     measure,
     plan,
-    unit_of,
 )
-from agent_env.analysis.intervals import Estimate, bootstrap_estimate, mean_estimates
+from agent_env.analysis.intervals import Estimate, Floats, Ints, Kind, Means
 from agent_env.analysis.provenance import Provenance
-from agent_env.analysis.resampling import (
-    Floats,
-    Ints,
-    bootstrap_means,
-    draw_weights,
-    weight_chunks,
-)
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.errors import ConfigError
 from agent_env.scoring.sample_means import SampleMeans
@@ -46,11 +36,7 @@ class Options:
     planned: tuple[str, ...] = ()
     """Those that were fixed before the data; all other `contrasts` are exploratory."""
     margin: float | None = None
-    """The largest difference that is called none, for tests of equivalence."""
-    target_effect: float = 0.05
-    """The difference for which the required sample size is computed."""
-    resamples: int = resampling.RESAMPLES
-    seed: int = resampling.SEED
+    """The largest difference that is called equivalent."""
 
 
 class Comparison:
@@ -85,13 +71,7 @@ class Comparison:
 
     @property
     def cluster_count(self) -> int:
-        return resampling.cluster_count(self.clusters)
-
-    @cached_property
-    def weights(self) -> Floats:
-        """How often each cluster is drawn, by resample; all figures share them."""
-        options = self.options
-        return draw_weights(self.cluster_count, options.resamples, options.seed)
+        return len(set(self.clusters))
 
     def column(self, arm: Arm, quantity: str) -> Floats:
         """A metric or quantity by sample: its mean over the finished repeats, NaN where none."""
@@ -119,13 +99,16 @@ class Comparison:
         return column
 
     def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
-        """The mean over samples of what the provenances of finished episodes have."""
-        return self.mean_of(self.column_of(arm, value))
+        """The mean over samples of what the provenances of finished episodes have, a rate where
+        all of it is true or false."""
+        values = {value(each.provenance) for each in arm.finished if each.provenance is not None}
+        kind: Kind = "rate" if values <= {None, 0.0, 1.0} else "mean"
+        return self.estimates(self.column_of(arm, value)[:, None], kind)[0]
 
     def mean_of(self, column: Floats) -> Estimate:
-        """The mean over samples, a share where all values are 0 or 1."""
-        is_share = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
-        return self.estimates(column[:, None], is_share)[0]
+        """The mean over samples, a rate where all values are 0 or 1."""
+        is_rate = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+        return self.estimates(column[:, None], "rate" if is_rate else "mean")[0]
 
     def column_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Floats:
         """By sample: the mean of its finished episodes that count, NaN without one."""
@@ -161,39 +144,21 @@ class Comparison:
         np.divide(sums, repeats, out=means, where=repeats > 0)
         return means
 
-    def is_share(self, quantity: str, arms: Sequence[Arm] | None = None) -> bool:
-        """Whether every episode scored 0 or 1, so that the mean is a share."""
-        return quantity in set(self.study.metrics) - self.study.error_metrics and all(
+    def is_rate(self, quantity: str, arms: Sequence[Arm] | None = None) -> bool:
+        """Whether every episode scored 0 or 1, so that the mean is a rate."""
+        return quantity not in (*QUANTITIES, *self.study.error_metrics) and all(
             observation.metrics.get(quantity, 0.0) in (0.0, 1.0)
             for arm in (self.study.arms if arms is None else arms)
             for observation in arm.finished
         )
 
-    def estimates(self, values: Floats, share: bool) -> list[Estimate]:
+    def estimates(self, values: Floats, kind: Kind) -> list[Estimate]:
         """The means of columns over the study's samples."""
-        draws = np.empty((0, values.shape[1])) if share else self._resampled_means(values)
-        return mean_estimates(values, self.clusters, draws, share)
+        means = Means(values, self.clusters)
+        return [means.estimate(k, kind) for k in range(values.shape[1])]
 
-    def _resampled_means(self, values: Floats) -> Floats:
-        """The means of columns, by resample; all calls share the resamples."""
-        options = self.options
-        # of more draws than this the weights are made again instead of kept: 400 MB
-        if options.resamples * self.cluster_count <= 50_000_000:
-            return bootstrap_means(values, self.clusters, self.weights)
-        chunks = weight_chunks(self.cluster_count, options.resamples, options.seed)
-        return np.concatenate([bootstrap_means(values, self.clusters, chunk) for chunk in chunks])
-
-    def ratio_of_means(self, values: Floats, base: Estimate) -> Estimate:
-        """mean of column 0 over mean of column 1, with the bootstrap's interval."""
-        share = float(np.nanmean(values[:, 0]) / np.nanmean(values[:, 1]))
-        draws = self._resampled_means(values)
-        usable = draws[draws[:, 1] > 1e-12]
-        if len(usable) < 0.99 * len(draws):
-            return Estimate(share, method="the denominator is too uncertain", samples=base.samples)
-        ratios = usable[:, 0] / usable[:, 1]
-        if float(np.ptp(ratios)) <= 1e-12:
-            return Estimate(share, method="all equal", samples=base.samples, clusters=base.clusters)
-        return bootstrap_estimate(share, ratios, base.samples, base.clusters)
+    def kind(self, quantity: str, arms: Sequence[Arm] | None = None) -> Kind:
+        return "rate" if self.is_rate(quantity, arms) else "mean"
 
     @cached_property
     def means(self) -> dict[str, list[Estimate]]:
@@ -207,17 +172,17 @@ class Comparison:
             self._estimates[quantity] = (
                 [Estimate(None, method="unknown")] * values.shape[1]
                 if np.isnan(values).all()
-                else self.estimates(values, self.is_share(quantity))
+                else self.estimates(values, self.kind(quantity))
             )
         return self._estimates[quantity]
 
     def estimates_over(self, arms: Sequence[Arm], quantity: str) -> list[Estimate]:
         """One for each of these arms, over its finished episodes."""
-        return self.estimates(self.columns(quantity, arms), self.is_share(quantity, arms))
+        return self.estimates(self.columns(quantity, arms), self.kind(quantity, arms))
 
     def values_of(self, quantity: str) -> list[float | None]:
         """The means of `estimates_of` without their intervals, which take longer."""
-        means = resampling.means(self._known_columns(quantity))
+        means = Means(self._known_columns(quantity), self.clusters).values
         return [None if np.isnan(value) else float(value) for value in means]
 
     def _known_columns(self, quantity: str) -> Floats:
@@ -234,7 +199,7 @@ class Comparison:
     def of_all(self) -> list[Estimate]:
         """`of_all_metric` with failed, unfinished and missing episodes as 0."""
         values = np.column_stack([self._of_all(arm) for arm in self.study.arms])
-        return self.estimates(values, self.is_share(self.of_all_metric))
+        return self.estimates(values, self.kind(self.of_all_metric))
 
     @cached_property
     def plans(self) -> tuple[PlannedContrast, ...]:
@@ -249,29 +214,12 @@ class Comparison:
         keys = {each.key for each in parse_contrasts(planned, arms)}
         return tuple(replace(each, is_exploratory=each.key not in keys) for each in contrasts)
 
-    def dose(self, name: str) -> Floats:
-        """A quantity, or `tokens`, samples by arms, in the unit of a trend's slope."""
-        parts = ("input_tokens", "output_tokens") if name == "tokens" else (name,)
-        total: Floats = np.sum([self.columns(part) for part in parts], axis=0)
-        return total / unit_of(name)[0]
-
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...]:
         """The planned differences of the main metric, corrected for their number."""
-        columns = self.columns(self.metric)
+        values = contrast_values(self.plans, self.study.arms, self.columns(self.metric))
         contrasts = measure(
-            self.plans,
-            contrast_values(self.plans, self.study.arms, columns, self.dose),
-            self.clusters,
-            Scale(
-                share=self.is_share(self.metric),
-                single=self.is_single,
-                target_effect=self.options.target_effect,
-                margin=self.options.margin,
-                bounded=not self.is_error and not bool(((columns < 0) | (columns > 1)).any()),
-            ),
-            weights=self.weights,
-            seed=self.options.seed,
+            self.plans, values, self.clusters, self.is_rate(self.metric), self.options.margin
         )
         if not self.is_error:
             return contrasts
@@ -279,6 +227,7 @@ class Comparison:
 
     @property
     def is_single(self) -> bool:
+        """Whether no sample was asked twice under one condition."""
         return all(
             len({each.sample for each in arm.finished}) == len(arm.finished)
             for arm in self.study.arms
@@ -306,7 +255,7 @@ class Comparison:
             part = np.full_like(whole, np.nan)
             part[rows] = whole[rows]
             parts.append(part)
-        estimates = self.estimates(np.hstack(parts), self.is_share(quantity, arms))
+        estimates = self.estimates(np.hstack(parts), self.kind(quantity, arms))
         width = whole.shape[1]
         return {v: estimates[i * width : (i + 1) * width] for i, v in enumerate(self.groups[name])}
 

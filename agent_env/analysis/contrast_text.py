@@ -5,8 +5,6 @@
     (web:base)@A                        web against base, for model A only
     (web:base)@A:(web:base)@B           does A gain more from web than B
     (web+python:web):(python:base)      does code add more with web than without, for each model
-    trend:steps                         slope of the score on the steps, within each model
-    trend:tokens(base,web,web+python)@A the same on tokens, over these conditions, for A only
     codex:loop                          agent codex against our own loop, under each condition
     web:base                            web~schema against base~schema where each is the only one
 
@@ -23,14 +21,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from agent_env.analysis.contrasts import PlannedContrast, contrast_name, difference
-from agent_env.analysis.study import QUANTITIES, Arm
+from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import OUR_LOOP, is_twin
-
-DOSES = (*QUANTITIES, "tokens")
-"""What a trend may be over; `tokens` are input and output tokens."""
 
 
 def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tuple[Arm, ...]:
@@ -56,7 +51,7 @@ def parse_contrasts(
         raise ConfigError(f"{lines}; {_known(arms)}")
     reader = _Reader(arms)
     before = {e.key for text in readable_contrasts(planned, arms) for e in reader.read(text)}
-    contrasts = dict[object, PlannedContrast]()
+    contrasts = dict[frozenset[tuple[str, float]], PlannedContrast]()
     for each in (each for text in texts for each in reader.read(text)):
         contrasts.setdefault(each.key, replace(each, is_exploratory=each.key not in before))
     return tuple(contrasts.values())
@@ -109,21 +104,7 @@ class _Reader:
 
     def read(self, text: str) -> list[PlannedContrast]:
         """One contrast, or one for each run that has the conditions."""
-        word, colon, rest = text.strip().partition(":")
-        if colon and word == "trend" and word not in self._conditions:
-            body, at, model = rest.partition("@")
-            dose, bracket, inner = body.strip().partition("(")
-            if dose not in DOSES:
-                raise _UnreadableError(f"no dose '{dose}'; write one of {', '.join(DOSES)}")
-            if bracket and not inner.endswith(")"):
-                raise _UnreadableError("its parenthesis is not closed")
-            names = [self._condition(name) for name in inner[:-1].split(",")] if bracket else None
-            runs = [self._run(model)] if at else list(self._models)
-            trends = [self._trend(dose, run, names) for run in runs]
-            planned = [each for each in trends if each is not None]
-            if not planned:
-                raise _UnreadableError("a trend needs at least two conditions of one model")
-            return planned
+        word, _, rest = text.strip().partition(":")
         if pairs := self._pairs_of_agents(word, rest):
             return [contrast for pair in pairs for contrast in self.read(pair)]
         terms = self._effect(text)
@@ -182,26 +163,6 @@ class _Reader:
             return difference(*ends)
         name = contrast_name(arms, [term.weight for term in terms])
         return PlannedContrast(name, after, before, nonzero, is_interaction=True)
-
-    def _trend(self, dose: str, run: str, names: Sequence[str] | None) -> PlannedContrast | None:
-        """None with fewer than two conditions; those that give the answer away only where named."""
-        arms = [
-            arm
-            for arm in self._arms.values()
-            if arm.run == run
-            and (not arm.gives_away if names is None else arm.condition.name in names)
-        ]
-        if len(arms) < 2:
-            return None
-        before = f"{self._models[run][1]} " if len(self._models) > 1 else ""
-        over = "" if names is None else f" ({', '.join(arm.condition.name for arm in arms)})"
-        return PlannedContrast(
-            name=f"{before}trend over {dose.replace('_', ' ')}{over}",
-            after=arms[-1].label,
-            before=arms[0].label,
-            weights=tuple((arm.label, 0.0) for arm in arms),
-            dose=dose,
-        )
 
     def _effect(self, text: str) -> list[_Term]:
         """The terms of `side:side`, or of one effect in parentheses."""

@@ -197,11 +197,11 @@ def forest_rows(comparison: Comparison) -> list[Row]:
     groups: dict[str, list[Row]] = {}
     for contrast in comparison.contrasts:
         planned = contrast.planned
-        if planned.dose is not None or contrast.difference.value is None:
+        if contrast.difference.value is None:
             continue
         mark = " (exploratory)" if planned.is_exploratory else ""
         after, before = (comparison.study.arm(label) for label in (planned.after, planned.before))
-        if planned.is_simple and after.run == before.run and several:
+        if not planned.is_interaction and after.run == before.run and several:
             name = f"{after.condition.name} − {before.condition.name}{mark}"
             groups.setdefault(name, []).append(Row(after.model_label, contrast, after.model_label))
         else:
@@ -221,7 +221,7 @@ def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) ->
         axes.plot((estimate.low, estimate.high), (place, place), color=colour, linewidth=2.6,
                   solid_capstyle="butt", zorder=3)  # fmt: skip
     axes.plot(value, place, marker=MARKERS[model_index % len(MARKERS)], markersize=7, color=colour,
-              markerfacecolor=colour if contrast.is_significant else "white", zorder=4)  # fmt: skip
+              markerfacecolor=colour if contrast.is_shown else "white", zorder=4)  # fmt: skip
     text = Column("", 2, signed=True).text(estimate.cell).replace("-", "−")
     axes.annotate(f"{text}  n = {contrast.pairs}", (1.02, place), fontsize=8, va="center",
                   xycoords=("axes fraction", "data"))  # fmt: skip

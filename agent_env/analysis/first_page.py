@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import shorten
 
-import numpy as np
 from markupsafe import Markup
 
 from agent_env.analysis.comparison import Comparison
@@ -16,7 +15,7 @@ from agent_env.analysis.figures import condition_bars, forest, forest_rows, rows
 from agent_env.analysis.html import inline_svg
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.statistics.shortcuts import best_shortcut, shortcuts
+from agent_env.analysis.statistics.shortcuts import shortcut_sentence
 from agent_env.analysis.study import Arm
 from agent_env.analysis.tools_check import unused_tools
 from agent_env.analysis.totals import sum_known
@@ -135,13 +134,7 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
     )  # fmt: skip
     yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
     yield outcome_text(study.arms)
-    best = best_shortcut(comparison)
-    if best is not None and not shortcuts(comparison).brief:
-        score, sign = float(np.nanmean(best[1])), -1 if comparison.is_error else 1
-        known = [each for each in comparison.values_of(comparison.metric) if each is not None]
-        above = sum(sign * (value - score) > 0 for value in known)
-        which = "not every condition" if above else "no condition"
-        yield f"The {best[0]} scores {score:.3f} without a model; {which} is above it."
+    yield from shortcut_sentence(comparison)
     for text in unused_tools(study.arms):
         yield f"{text[0].upper()}{text[1:]}."
     for remark in study.notes[:MOST_REMARKS]:

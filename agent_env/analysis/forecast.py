@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from agent_env.analysis.resampling import standard_errors
-from agent_env.analysis.significance import minimum_detectable_effect
+from agent_env.analysis.intervals import Means, Z, minimum_detectable_effect
 from agent_env.analysis.study import RunData
 from agent_env.episodes.calls.options import asked_tier
 from agent_env.models.addresses import short_name, split_address
@@ -307,7 +306,7 @@ def detectable_differences(
     """What each contrast of a plan can show, by the variance of paired differences in an earlier
     run, whose conditions are taken by name, of the same model where it has them."""
     found = []
-    for contrast in (each for each in planned.plans if not each.dose):
+    for contrast in planned.plans:
         error, basis = (None, "") if earlier is None else _earlier_error(contrast, planned, earlier)
         if error is None:
             error = (DISAGREEMENT * contrast.reach / planned.cluster_count) ** 0.5
@@ -317,7 +316,7 @@ def detectable_differences(
                 task=planned.study.task,
                 contrast=contrast.name,
                 samples=len(planned.study.samples),
-                difference=minimum_detectable_effect(error),
+                difference=minimum_detectable_effect(-Z * error, Z * error),
                 basis=basis,
             )
         )
@@ -343,7 +342,7 @@ def _earlier_error(
     clusters = len(np.unique(earlier.clusters[~np.isnan(values)]))
     if clusters < 10:  # independent pairs of an earlier run without which its variance is not taken
         return None, f"{clusters} pairs in {', '.join(names)} are too few"
-    error = float(standard_errors(values[:, None], earlier.clusters)[0])
+    error = float(Means(values[:, None], earlier.clusters).errors[0])
     if error == 0:
         return None, f"all pairs alike in {', '.join(names)}"
     scale = (clusters / planned.cluster_count) ** 0.5

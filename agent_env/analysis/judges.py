@@ -81,7 +81,7 @@ def judge_rates(
                 failed=counts["failed"],
                 not_asked=counts["not asked"],
                 queries=len({query for query, _ in right}),
-                right=Estimate.of_share(right) if right else Estimate(None),
+                right=Estimate.of_mean(right, share=True),
                 calls=len(calls),
                 input_tokens=sum_known([u.input_tokens for u in usages]),
                 output_tokens=sum_known([u.output_tokens for u in usages]),

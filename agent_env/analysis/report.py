@@ -48,12 +48,12 @@ def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> l
         f"and condition. Models: {models}.{_first_steps(comparison)}"
         f"{''.join(f' {note}' for note in on_forms(arm.condition for arm in study.arms))}"
     )
-    options, clusters = comparison.options, comparison.cluster_count
     test = (
-        f"Main metric: {comparison.metric}. Intervals are at 95 %: Wilson's for shares, else a "
-        f"bootstrap of {clusters} clusters of samples. Differences are paired by sample and tested "
-        "by a sign-flip permutation of whole clusters (two-sided, mid-p), corrected by Holm over "
-        f"the table; {options.resamples:,} resamples, seed {options.seed}."
+        f"Main metric: {comparison.metric}. {comparison.cluster_count} clusters of samples are "
+        "independent. Intervals are at 95 %: of rates Wilson's, of paired differences of rates "
+        "Tango's, both at the effective n; of other means a studentised bootstrap of clusters. "
+        "p-values are exact (McNemar, or the signs of clusters), two-sided, corrected by Holm over "
+        "the table; simultaneous intervals are Bonferroni's."
     )
     return [design, outcome_text(study.arms), test, *comparison.remarks]
 
@@ -240,9 +240,9 @@ def chapter_of(
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})
         section = {"results": results, "evidence": evidence}.get(place, appendix)
-        if table.brief or len(telling.columns) == 1 < len(whole.columns):
-            same.append(table.brief or f"{table.title}. {telling.notes[0]}")
-            appendix.append(replace(whole, brief=""))
+        if len(telling.columns) == 1 < len(whole.columns):
+            same.append(f"{table.title} {telling.notes[0]}")
+            appendix.append(whole)
             continue
         if section is not appendix:
             narrow = fitted(telling, PORTRAIT)
@@ -295,7 +295,7 @@ def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
     for statistic in statistics_of(comparison):
         is_shown = statistic.name != "conclusions" and statistic.section != LAYOUTS
         if is_shown and (table := statistic(comparison)).rows:
-            is_result = statistic.is_main or statistic.section == "Results"
+            is_result = statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
             yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
     if len(comparison.study.arms) <= MOST_ROWS:

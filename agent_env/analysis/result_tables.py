@@ -59,8 +59,6 @@ class ResultTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    brief: str = ""
-    """What a person reads in its place where nothing in it is unexpected."""
 
     def texts(self) -> list[list[str]]:
         return [
@@ -106,6 +104,9 @@ class ResultTable:
             rows=tuple(tuple(row[i] for i in kept) for row in self.rows),
             notes=tuple(n for n in self.notes if n.partition(":")[0].casefold() not in gone),
         )
+
+    def with_notes(self, notes: Iterable[str]) -> ResultTable:
+        return replace(self, notes=tuple(notes))
 
     def __str__(self) -> str:
         return self.without_empty().markdown()

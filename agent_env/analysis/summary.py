@@ -1,4 +1,4 @@
-"""What one run gave, condition by condition: the short table of `show`, and its JSON.
+"""What one run gave, condition by condition: the JSON of `show`, and notes.
 
 It counts the samples whose event is later than the model's knowledge cutoff.
 """
@@ -10,19 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import FEWEST, Estimate
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.study import RARE, Arm
-from agent_env.analysis.tools_check import MARK
+from agent_env.analysis.intervals import Estimate
+from agent_env.analysis.study import TOKENS, Arm
 from agent_env.analysis.totals import Totals, sum_known
 from agent_env.records.schema import Condition, ModelFacts, Sample
 from agent_env.scoring.sample_means import SampleMeans
 
 TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
-TOKENS = {
-    "input_tokens": "tokens in", "cached_tokens": "cached",
-    "reasoning_tokens": "reasoning", "output_tokens": "out",
-}  # fmt: skip
 QUANTITIES = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 
@@ -133,55 +127,6 @@ def _summary(
     )
 
 
-def summary_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:
-    """Conditions by row; `notes` come last below it."""
-    from agent_env.analysis.statistics.noise import noise_notes  # whose package imports this one
-
-    rows, metrics = summarise(comparison), comparison.study.metrics
-    columns = (
-        Column("condition"), Column("episodes", 0),
-        *(Column(name.replace("_", " "), 0, if_any=True) for name in TROUBLES),
-        *(Column(name, rank=0 if name == comparison.metric else i + 4)
-          for i, name in enumerate(metrics)),
-        Column("steps", 1, rank=1), Column("calls", 1, rank=1),
-        *(Column(heading, 0, rank=3 if name in RARE else 2) for name, heading in TOKENS.items()),
-        Column("USD", 5, rank=1),
-    )  # fmt: skip
-    cells = tuple(_cells(row) for row in rows)
-    problems = {arm.label: arm.problem for arm in comparison.study.arms if arm.problem is not None}
-    notes = (
-        *_on_means(rows, comparison.metric), *_on_calls(rows),
-        *on_forms(arm.condition for arm in comparison.study.arms),
-        *(f"{label.removesuffix(MARK)}{MARK} cannot mean anything: {problem}"
-          for label, problem in problems.items()),
-        *noise_notes(comparison),
-        *notes,
-    )  # fmt: skip
-    return ResultTable("summary", title, columns, cells, notes)
-
-
-def _cells(row: Summary) -> tuple[Cell, ...]:
-    return (
-        row.label, row.episodes, *row.troubles.values(),
-        *(estimate.cell for estimate in row.metrics.values()),
-        row.used["steps"], row.used["tool_calls"], *(row.used[name] for name in TOKENS),
-        row.used["cost_usd"],
-    )  # fmt: skip
-
-
-def _on_means(rows: Sequence[Summary], metric: str) -> Iterator[str]:
-    """What the means are of; `metric` is the main one."""
-    sources = sorted({source for row in rows for source in row.usage_sources})
-    source = f"by {' and '.join(sources)}" if sources else "unknown"
-    yield f"Means over samples, repeats averaged first [95 % interval]; tokens {source}."
-    fewer = [f"{row.condition} {row.defined[metric]}" for row in rows
-             if row.defined.get(metric, row.finished) < row.finished]  # fmt: skip
-    if fewer:
-        yield f"{metric} over fewer: {', '.join(fewer)}"
-    if any(e.value is not None and e.low is None for e in (row.metrics[metric] for row in rows)):
-        yield f"No interval where all values are equal or clusters fewer than {FEWEST}."
-
-
 def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
     formats = {condition.answer_format for condition in conditions}
     if formats - {"free"}:
@@ -193,8 +138,9 @@ def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
         yield "~schema-last: the same in a further reply, after a free one."
 
 
-def _on_calls(rows: Sequence[Summary]) -> Iterator[str]:
+def notes_on_calls(comparison: Comparison) -> Iterator[str]:
     """What of the episodes no column tells."""
+    rows = summarise(comparison)
     if silent := [f"{row.condition} {row.without_call}" for row in rows if row.without_call]:
         yield f"Episodes that called no tool: {', '.join(silent)}"
     if hosted := [f"{row.condition} {row.hosted_calls:.1f}" for row in rows if row.hosted_calls]:

@@ -72,15 +72,6 @@ class ToolsCheck:
     in_text: bool = False
     """Whether tools are offered by the text protocol."""
 
-    @property
-    def is_well(self) -> bool:
-        """Whether the tools arrived, and were called where they had to be."""
-        is_silent = self.obeyed < self.required or self.called == 0
-        has_arrived = self.added_input_tokens is None or self.added_input_tokens > 0
-        return has_arrived and not (
-            is_silent or self.calls_in_text or self.invented or self.problem is not None
-        )
-
     def as_json(self) -> dict[str, object]:
         return asdict(self)
 
@@ -170,31 +161,24 @@ def tools_check_table(rows: Sequence[tuple[str, ToolsCheck]]) -> ResultTable:
          f"{row.obeyed} of {row.required}" if row.required else None, row.calls_in_text)
         for label, row in rows
     )  # fmt: skip
-    brief, notes = _brief([row for _, row in rows]), tuple(_notes(rows))
-    return ResultTable("tools_check", "Tools check", columns, cells, notes, brief)
+    notes = (
+        "Added tokens in: of the first call, over the same samples without tools. Required obeyed: "
+        "first steps that had to call a tool and did; one that was cut did not.",
+    )
+    title = "Did the tools reach the model?"
+    return ResultTable("tools_check", title, columns, cells, notes)
 
 
-def _brief(rows: Sequence[ToolsCheck]) -> str:
-    """That all is well; "" where it is not."""
-    if not all(row.is_well for row in rows):
-        return ""
-    called, episodes = sum(row.called for row in rows), sum(row.episodes for row in rows)
-    if required := sum(row.required for row in rows):
-        return (
-            f"Tools check: every first step that had to call a tool did, {required} of {required}."
-        )
-    return f"Tools check: tools were called in {called} of the {episodes} episodes that had them."
-
-
-def _notes(rows: Sequence[tuple[str, ToolsCheck]]) -> Iterator[str]:
-    """What the columns mean, and what is wrong."""
-    yield "Added tokens in: of the first call, over the same samples without tools."
-    yield "Required obeyed: first steps that had to call a tool and did; one that was cut did not."
-    for label, row in rows:
+def tools_problems(arms: Sequence[Arm]) -> Iterator[str]:
+    """What is wrong with the tools of each condition."""
+    for label, row in tools_checks(arms):
         if row.problem is not None:
             yield f"{label}: cannot mean anything: {row.problem}."
         elif row.added_input_tokens is not None and row.added_input_tokens <= 0:
             yield f"{label}: the first calls had no more input tokens than without tools."
+        if row.obeyed < row.required:
+            did = f"{row.obeyed} of {row.required}"
+            yield f"{label}: {did} first steps that had to call a tool did so."
         if row.calls_in_text:
             yield (
                 f"{label}: {row.calls_in_text} of {row.episodes} answers hold a tool call as text "

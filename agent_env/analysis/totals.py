@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.models.usage import is_priced
 from agent_env.records.schema import Episode, ModelFacts, Usage
 
@@ -73,28 +72,6 @@ def episode_cost(episode: Episode, facts: ModelFacts | None) -> float | None:
     if episode.imported is not None and "cost_usd" in episode.imported.used:
         return episode.imported.used["cost_usd"]
     return episode.paid.cost_usd(facts)
-
-
-def spent_table(rows: Sequence[tuple[str, Totals]]) -> ResultTable:
-    """What each condition used and cost in all."""
-    heads = ("episodes", "calls", "failed", "tokens in", "cached", "out")
-    cells = tuple(
-        (
-            name, total.episodes, total.calls, total.failed_calls,
-            total.input_tokens, total.cached_tokens, total.output_tokens, total.cost_usd,
-        )
-        for name, total in rows
-    )  # fmt: skip
-    columns = (
-        Column("condition"), *(Column(name, 0, if_any=name == "failed") for name in heads),
-        Column("USD", 4),
-    )  # fmt: skip
-    notes = [
-        f"{name}: replies by service tier: {', '.join(f'{t} {n}' for t, n in total.tiers.items())}"
-        for name, total in rows
-        if total.tiers
-    ]
-    return ResultTable("spent", "Spent in all", columns, cells, tuple(notes))
 
 
 Number = TypeVar("Number", int, float)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.keyword_types import CompareKeywords
 
-WRITTEN = ("by", "tables", "to", "out", "figures", "html")
+WRITTEN = ("by", "tables", "every", "to", "out", "figures", "html")
 """Options of the command that say what is written; here the comparison is asked."""
 
 
@@ -105,7 +105,7 @@ class Comparison:
         if out.suffix == ".html":
             write_report([self._task], out, say, self._objects)
         else:
-            write(select_tables(self._comparison, ["all"], ()), None, out, say)
+            write(select_tables(self._comparison, None, ()), None, out, say)
 
     def __getattr__(self, name: str) -> ResultTable:
         if name.startswith("_") or name not in self._tables():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -26,7 +26,6 @@ from agent_env.records.options import Opt
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.requirements import Judged
-    from agent_env.analysis.result_tables import ResultTable
     from agent_env.runs.compare import CompareOptions
     from agent_env.runs.run import Run
     from agent_env.runs.verify.claims import VerifyOptions
@@ -36,9 +35,7 @@ if TYPE_CHECKING:
 @with_options("agent_env.runs.compare:CompareOptions")
 def compare(
     options: CompareOptions,
-    as_json: Annotated[
-        bool, Opt("Print one JSON object: --to json --table all.", flag="--json")
-    ] = False,
+    as_json: Annotated[bool, Opt("Print one JSON object with all tables.", flag="--json")] = False,
     wide: Wide = False,
 ) -> None:
     """Compare conditions and runs, paired by sample.
@@ -46,8 +43,10 @@ def compare(
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures,
     or agent-env compare plain=a.eval tools=b.eval --html report.html
     """
+    from agent_env.analysis.text_tables import PROSE
     from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
     from agent_env.runs.compare import (
+        FIRST,
         compare_tasks,
         comparison_json,
         draw,
@@ -61,8 +60,8 @@ def compare(
         need_extra(*(FOR_REPORT if options.html else FOR_FIGURES))
     tasks = compare_tasks(options, say)
     judged = judge_tasks(tasks, options, say)
-    is_all = options.to or options.out or as_json
-    names = options.tables or (["all"] if is_all else [])
+    is_all = options.every or (not options.tables and (options.to or options.out or as_json))
+    names = None if is_all else options.tables or FIRST
     tables = {each.name: select_tables(each.comparison, names, options.by) for each in tasks}
     if as_json:
         values = {t.name: comparison_json(t.comparison, tables[t.name]) for t in tasks}
@@ -82,7 +81,10 @@ def compare(
                 out = out.with_name(name) if out.suffix else out / each.name
             write(tables[each.name], options.to, out, say)
         else:
-            _print(each.comparison, tables[each.name], not options.tables, wide)
+            for table in tables[each.name]:
+                print_table(table, wide, PROSE if names == FIRST else None)
+            if names == FIRST:
+                print(f"All tables and tests: --all. Other metrics: {_metrics(each.comparison)}.")
         if options.figures is not None:
             folder = options.figures if is_one else options.figures / each.name
             for file in draw(each.comparison, folder):
@@ -103,15 +105,9 @@ def _end(judged: Sequence[Judged]) -> None:
         sys.exit(code)
 
 
-def _print(
-    comparison: Comparison, tables: Sequence[ResultTable], unasked: bool, wide: bool
-) -> None:
-    from agent_env.analysis.totals import spent_table
-
-    for each in tables:
-        print_table(each if unasked else replace(each, brief=""), wide)
-    if spent := [(a.label, a.spent) for a in comparison.study.arms if a.spent and unasked]:
-        print_table(spent_table(spent), wide)
+def _metrics(comparison: Comparison) -> str:
+    others = [name for name in comparison.study.metrics if name != comparison.metric]
+    return f"--metric {', '.join(others)}" if others else "none"
 
 
 def show(

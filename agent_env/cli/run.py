@@ -33,16 +33,14 @@ Wide = Annotated[
 ]
 
 
-def print_table(table: ResultTable, wide: bool = False) -> None:
-    """Its title, its columns that say something, as many as the terminal has room for, and its
-    notes; or what it says in brief, unless `wide`."""
+def print_table(table: ResultTable, wide: bool = False, most: int | None = None) -> None:
+    """Its title, its columns that say something, as many as the terminal (or a line of `most`
+    characters) has room for, and its notes; with `wide` all columns."""
     from agent_env.analysis.text_tables import named, prose, spoken_table, text_table
     from agent_env.runs.terminal import is_plain, room
 
-    filled, width = table.without_empty(), None if wide or is_plain() else room()
-    if table.brief and not wide:
-        print(*prose(table.brief, width, ""), sep="\n", end="\n\n")
-        return
+    width = None if wide or is_plain() else room() if most is None else min(room() or most, most)
+    filled = table.without_empty()
     lines, hidden = ["  none"], list[str]()
     if filled.rows and table.is_list:
         lines = [line for (text,) in filled.texts() for line in prose(text, width, "- ")]

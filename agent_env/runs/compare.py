@@ -51,7 +51,7 @@ class CompareOptions:
         tuple[str, ...],
         Opt(
             "Estimate these instead: web+python:web (in each run), web@A:web@B, "
-            "(web:base)@A:(web:base)@B, trend:steps. Repeatable.",
+            "(web:base)@A:(web:base)@B. Repeatable.",
             flag="--contrast",
         ),
     ] = ()
@@ -62,24 +62,21 @@ class CompareOptions:
     tables: Annotated[
         tuple[str, ...],
         Opt(
-            "Which tables: conclusions, conditions, shortcuts, differences, tools_check, use, "
-            "outcomes, noise, reliability, gap, tools, those of "
-            "the task's paper (table1, figure4, ...), or all. Repeatable.",
+            "Which tables: conditions, differences, shortcuts, tools_check, use, noise, those of "
+            "the task's paper (table1, figure4, ...). Repeatable.",
             flag="--table",
         ),
     ] = ()
+    every: Annotated[bool, Opt("All tables that have something to show.", flag="--all")] = False
     to: Annotated[str | None, Opt("md, csv, json or latex.")] = None
     out: Annotated[Path | None, Opt("Write there; for csv a folder, one file per table.")] = None
     figures: Annotated[Path | None, Opt("Draw the figures into this folder, SVG, PNG and PDF.")] = (
         None
     )
     html: Annotated[Path | None, Opt("Write tables, figures and method as one HTML file.")] = None
-    wanted: Annotated[
-        float, Opt("Difference to tell the samples needed for.", min=0.001, max=1)
-    ] = 0.05
     margin: Annotated[
         float | None,
-        Opt("Test that no difference is larger than this.", min=0.001, max=1),
+        Opt("Say where a difference is shown to be smaller than this.", min=0.001, max=1),
     ] = None
     columns: Annotated[
         Path | None, Opt("A TOML file that says what the columns of a table of results are.")
@@ -97,9 +94,6 @@ class CompareOptions:
     ] = ()
     junit: Annotated[Path | None, Opt("Write what came of --require as JUnit XML.")] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
-    resamples: Annotated[int, Opt("Of the bootstrap and the tests.", min=1000, max=1_000_000)] = (
-        10_000
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +163,7 @@ def _comparison(
 
     if options.baseline is not None and options.contrasts:
         raise ConfigError("--baseline and --contrast exclude each other; write AFTER:BEFORE alone")
-    alone = options.tables or options.html or options.require
+    alone = options.tables or options.every or options.html or options.require
     if len(study.arms) < 2 and not alone:
         raise ConfigError(
             "there is one condition only; a comparison needs two, but --table NAME shows a table "
@@ -186,8 +180,6 @@ def _comparison(
             contrasts=contrasts,
             planned=planned,
             margin=options.margin,
-            target_effect=options.wanted,
-            resamples=options.resamples,
         ),
     )
 
@@ -206,27 +198,27 @@ def judge_tasks(
     return every
 
 
+FIRST = ("conclusions", "conditions")
+"""What `compare` prints unasked."""
+
+
 def select_tables(
-    comparison: Comparison, names: Sequence[str], by: Sequence[str]
+    comparison: Comparison, names: Sequence[str] | None, by: Sequence[str]
 ) -> list[ResultTable]:
-    """The named tables (`all` for every one that has rows), then the breakdowns."""
-    from agent_env.analysis.statistics import statistics_named, statistics_of
+    """The named tables, or every one that has rows; then the breakdowns."""
+    from agent_env.analysis.statistics import statistics_named, statistics_of, tables_of
     from agent_env.analysis.statistics.results import breakdown
 
-    if not names:
-        chosen = [statistic for statistic in statistics_of(comparison) if statistic.is_main]
+    if names is None:
+        tables, by = tables_of(comparison, statistics_of(comparison)), list(comparison.groups)
     else:
-        chosen = statistics_named(comparison, names)
-    if "all" in names:
-        by = list(comparison.groups)
-    shown = []
-    for each in chosen:
-        table = each(comparison)
-        if not table.rows and each.without_rows:
-            table = replace(table, columns=(), notes=(each.without_rows,))
-        if table.rows or each.name in names:
-            shown.append(table)
-    return [*shown, *(breakdown(comparison, name) for name in by)]
+        tables = []
+        for each in statistics_named(comparison, names):
+            table = each(comparison)
+            if not table.rows and each.without_rows:
+                table = replace(table, columns=(), notes=(each.without_rows,))
+            tables.append(table)
+    return [*tables, *(breakdown(comparison, name) for name in by)]
 
 
 def write(

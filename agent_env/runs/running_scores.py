@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,50 +34,27 @@ class Spending:
 
 
 class RunningMean:
-    """A mean over samples with its cluster-robust variance; takes one episode at a time."""
+    """A mean over samples, to which episodes are added one at a time."""
 
     def __init__(self, can_be_share: bool) -> None:
-        self._is_share, self._is_unit = can_be_share, True
+        self._is_share = can_be_share
         self._samples = SampleMeans()
-        self._clusters: dict[str, tuple[float, int]] = {}
-        self._sum, self._number = 0.0, 0
-        self._squares = self._products = self._sizes = 0.0  # ΣS², ΣSn, Σn² over clusters
+        self._clusters: dict[str, str] = {}
 
     def add(self, cluster: str, sample: str, value: float) -> None:
         self._is_share = self._is_share and value in (0.0, 1.0)
-        self._is_unit &= 0 <= value <= 1
-        before = self._samples.of(sample)
         self._samples.add(sample, value)
-        change = (self._samples.of(sample) or 0.0) - (before or 0.0)
-        total, size = self._clusters.get(cluster, (0.0, 0))
-        now, more = total + change, size + (before is None)
-        self._clusters[cluster] = (now, more)
-        self._sum, self._number = self._sum + change, self._number + (before is None)
-        self._squares += now * now - total * total
-        self._products += now * more - total * size
-        self._sizes += more * more - size * size
+        self._clusters[sample] = cluster
 
     @property
     def estimate(self) -> Estimate:
-        """With its 95 % CI: Wilson's for a share of two clusters or more, else normal of five."""
-        from agent_env.analysis.intervals import FEWEST, Estimate, share_interval
+        """A rate with its interval; another mean has one when the run is scored."""
+        from agent_env.analysis.intervals import Estimate
 
-        n, groups = self._number, len(self._clusters)
-        if n == 0:
-            return Estimate(None)
-        mean = self._sum / n
-        if groups < (2 if self._is_share else FEWEST):
-            return Estimate(mean, method="too few clusters", samples=n, clusters=groups)
-        squares = self._squares - 2 * mean * self._products + mean * mean * self._sizes
-        variance = max(0.0, squares) / n**2
+        values = [(self._clusters[name], mean) for name, mean in self._samples.by_sample.items()]
         if self._is_share:
-            low, high = share_interval(mean, variance, groups)
-            return Estimate(mean, low, high, "Wilson", n, groups)
-        half = 1.959964 * sqrt(variance * groups / (groups - 1))
-        low, high = mean - half, mean + half
-        if self._is_unit:
-            low, high = max(0.0, low), min(1.0, high)
-        return Estimate(mean, low, high, "normal", n, groups)
+            return Estimate.of_mean(values, share=True)
+        return Estimate(self._samples.mean, method="not scored yet", samples=len(values))
 
 
 class SoFar:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from agent_env.analysis.html import page as page
     from agent_env.analysis.html import rendered as rendered
     from agent_env.analysis.intervals import Estimate as Estimate
+    from agent_env.analysis.intervals import Kind as Kind
+    from agent_env.analysis.intervals import Means as Means
     from agent_env.analysis.intervals import Measurement as Measurement
-    from agent_env.analysis.intervals import bootstrap_estimate as bootstrap_estimate
-    from agent_env.analysis.intervals import mean_intervals as mean_intervals
+    from agent_env.analysis.intervals import rank_correlation as rank_correlation
     from agent_env.analysis.intervals import wilson as wilson
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column

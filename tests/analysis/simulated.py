@@ -98,3 +98,49 @@ def _observations(samples, chance, repeats, model, rng):
                             "answered", ("provider",), model)
             )  # fmt: skip
     return observations
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How samples hang together in a simulated study."""
+
+    samples: int
+    cluster: int = 1
+    """Samples of one cluster."""
+    repeats: int = 1
+
+    @property
+    def clusters(self):
+        return np.arange(self.samples) // self.cluster
+
+    def chances(self, mean, runs, rng):
+        """Of each sample by run: the same for all, or drawn by cluster (of repeats by sample) from
+        a beta distribution whose intraclass correlation is 0.2."""
+        if mean in (0.0, 1.0) or (self.cluster == 1 and self.repeats == 1):
+            return np.full((self.samples, runs), mean)
+        own = rng.beta(4 * mean, 4 * (1 - mean), (self.clusters[-1] + 1, runs))
+        return own[self.clusters]
+
+    def drawn(self, chance, rng):
+        return rng.random((self.repeats, *chance.shape)) < chance
+
+
+def rates(design, rate, runs, rng):
+    """Mean scores, samples by runs, of which the mean rate is `rate`."""
+    return design.drawn(design.chances(rate, runs, rng), rng).mean(axis=0)
+
+
+def pairs(design, discordance, gains, runs, rng):
+    """Scores before and after, samples by runs: of the episodes so many differ in their pair, and
+    of these a share of `gains` are better; the mean difference is discordance · (2 gains − 1)."""
+    differs = design.drawn(design.chances(discordance, runs, rng), rng)
+    better, before = rng.random(differs.shape) < gains, rng.random(differs.shape) < 0.5
+    first, second = np.where(differs, ~better, before), np.where(differs, better, before)
+    return first.mean(axis=0), second.mean(axis=0)
+
+
+def held(means, kind, truth, **options):
+    """The share of columns whose interval holds the truth; and their mean width."""
+    found = [means.estimate(k, kind, **options) for k in range(len(means.values))]
+    inside = [e.low - 1e-9 <= truth <= e.high + 1e-9 for e in found if e.low is not None]
+    return np.mean(inside), np.mean([e.high - e.low for e in found if e.low is not None])

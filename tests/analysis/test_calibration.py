@@ -1,53 +1,42 @@
-"""A small version of benchmarks/analysis.py: 300 simulated runs with known effects."""
-
-from dataclasses import replace
+"""A small version of benchmarks/intervals.py: simulated runs whose truth is known."""
 
 import numpy as np
+import pytest
 
-from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
-from agent_env.analysis.resampling import cluster_count, draw_weights
-from tests.analysis.simulated import Plant, gains, scores
+from agent_env.analysis.contrasts import PlannedContrast, measure
+from agent_env.analysis.intervals import Means
+from tests.analysis.simulated import Design, Plant, gains, held, pairs, rates
 
-PLAN = PlannedContrast("after − before", "after", "before", (("after", 1.0), ("before", -1.0)))
-RUNS = 300
-
-
-def contrasts(plant, seed):
-    rng = np.random.default_rng(seed)
-    found = list[Contrast]()
-    for number in range(RUNS):
-        before, after, clusters = scores(plant, rng)
-        weights = draw_weights(cluster_count(clusters), 1000, number)
-        deltas = (after - before)[:, None]
-        single = plant.repeats == 1
-        values = ContrastValues(deltas, np.ones_like(deltas))
-        found += measure([PLAN], values, clusters, Scale(True, single, 0.05), weights, number)
-    return found
+RUNS = 400
+DESIGNS = [Design(12), Design(30), Design(60, 5), Design(30, 1, 4), Design(100, 5, 4)]
 
 
-CLUSTERED = Plant(samples=120, repeats=3, events=40, spread=0.4)
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_intervals_hold_the_truth_as_often_as_they_say(design):
+    """95 % of 400, less three standard errors."""
+    rng = np.random.default_rng(3)
+    for rate in (0.1, 0.5, 0.98):
+        scores = rates(design, rate, RUNS, rng)
+        assert held(Means(scores, design.clusters), "rate", rate)[0] >= 0.92
+    for discordance in (0.0, 0.1, 0.5):
+        before, after = pairs(design, discordance, 0.9, RUNS, rng)
+        means = Means(after - before, design.clusters)
+        assert held(means, "difference", 0.8 * discordance, ends=(-1, 1))[0] >= 0.91
+    partial = rng.beta(0.8, 0.4, (design.samples, RUNS))
+    assert held(Means(partial, design.clusters), "mean", 2 / 3)[0] >= 0.90
 
 
-def test_intervals_hold_the_planted_effect_and_true_nulls_are_rejected_as_often_as_said():
-    """95 % of 300, give or take three standard errors."""
-    plant = replace(CLUSTERED, effect=0.1)
-    held = [c.difference.low <= 0.1 <= c.difference.high for c in contrasts(plant, 11)]
-    assert 0.91 <= np.mean(held) <= 0.99
-    wrong = [c.p_value is not None and c.p_value < 0.05 for c in contrasts(CLUSTERED, 12)]
-    assert 0.015 <= np.mean(wrong) <= 0.09
-
-
-def test_simultaneous_intervals_hold_all_six_effects_and_tost_keeps_its_level():
-    """95 % and 5 % of 100, give or take three standard errors."""
-    plant, rng = Plant(samples=120, events=40, effect=0.1, spread=0.4), np.random.default_rng(13)
-    held, equivalent = list[bool](), list[bool]()
-    plans = [replace(PLAN, name=str(k)) for k in range(6)]
-    for number in range(100):
-        deltas, clusters = gains(plant, 6, rng)
-        values = ContrastValues(deltas, np.ones_like(deltas))
-        weights = draw_weights(cluster_count(clusters), 1000, number)
-        table = measure(plans, values, clusters, Scale(True, True, 0.05, margin=0.1), weights, 1)
-        held.append(all(c.simultaneous[0] <= 0.1 <= c.simultaneous[1] for c in table))
-        equivalent.append(any(c.is_equivalent for c in table))
-    assert np.mean(held) >= 0.88
-    assert np.mean(equivalent) <= 0.12
+@pytest.mark.parametrize("plant", [Plant(30), Plant(60, 2, 20, spread=0.4)], ids=str)
+def test_claims_and_simultaneous_intervals_keep_the_level_of_the_whole_table(plant):
+    """5 % of 200, and three standard errors."""
+    rng, plans = (
+        np.random.default_rng(5),
+        [PlannedContrast(str(k), "after", "before", ()) for k in range(6)],
+    )
+    claimed, all_held = list[bool](), list[bool]()
+    for _ in range(200):
+        table = measure(plans, *gains(plant, 6, rng), is_rate=True)
+        claimed.append(any(c.is_shown for c in table))
+        all_held.append(all(c.simultaneous[0] <= 0 <= c.simultaneous[1] for c in table))
+    assert np.mean(claimed) <= 0.09
+    assert np.mean(all_held) >= 0.90

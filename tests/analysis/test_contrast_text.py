@@ -50,7 +50,7 @@ def test_names_and_variants_are_kept_or_refused():
         parse_contrasts(["web:base"], arms("m", "base web~shifted web~removed"))
 
 
-def test_differences_trends_mistakes_and_names():
+def test_differences_mistakes_and_names():
     (contrast,) = parse_contrasts(["(web:base)@A:(web:base)@B"], TWO)
     assert dict(contrast.weights) == {
         "A web": 1.0, "A base": -1.0, "B web": -1.0, "B base": 1.0,
@@ -58,11 +58,6 @@ def test_differences_trends_mistakes_and_names():
     assert contrast.name == "(A web − A base) − (B web − B base)"
     assert contrast.is_interaction
     assert weights("(web+python:web):(web:base)") == [{"web+python": 1.0, "web": -2.0, "base": 1.0}]
-    (trend,) = parse_contrasts(["trend:steps"], ONE)
-    assert trend.dose == "steps"
-    assert [label for label, _ in trend.weights] == [
-        "base", "web", "python", "web+python", "web-once", "cited:first",
-    ]  # fmt: skip
     texts = ["web-base", "python:base"]
     contrasts = parse_contrasts(texts, ONE, planned=["web:base", "nothing:base"])
     assert [each.is_exploratory for each in contrasts] == [False, True]
@@ -100,10 +95,6 @@ def test_differences_trends_mistakes_and_names():
     ("(web:base", "its parenthesis is not closed"),
     ("(web:base)x:python", "'x' after a parenthesis; write @MODEL or nothing there"),
     ("(web@A:base@A)@B", "'@B' after a parenthesis that names its models already"),
-    ("trend:stepz", "no dose 'stepz'; write one of input_tokens, cached_tokens, output_tokens, "
-                    "reasoning_tokens, cost_usd, steps, tool_calls, duration_s, tokens"),
-    ("trend:steps(base", "its parenthesis is not closed"),
-    ("trend:steps(base)", "a trend needs at least two conditions of one model"),
 ])  # fmt: skip
 def test_each_mistake_is_named(text, why):
     assert contrast_mistakes([text], TWO) == {text: why}

@@ -16,7 +16,7 @@ EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0, "web+python": 0.2}
 @pytest.fixture(scope="module")
 def comparison():
     made = study(Plant(samples=40, repeats=2), EFFECTS, ("a", "b"), seed=1)
-    return Comparison(made, Options(resamples=1000))
+    return Comparison(made, Options())
 
 
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
@@ -41,13 +41,13 @@ def test_figures_tell_apart_and_forests_have_all_contrasts(comparison):
     assert "exact_match low" in conditions(comparison).frame().columns
     made = study(Plant(samples=40), EFFECTS, ("lab/A", "lab/B"), seed=1)
     texts = ("web:base", "(web:base)@A:(web:base)@B")
-    comparison = Comparison(made, Options(resamples=1000, contrasts=texts, planned=texts[:1]))
+    comparison = Comparison(made, Options(contrasts=texts, planned=texts[:1]))
     told = lines_of(all_figures(comparison)["forest"])
     assert told.index("web − base") < told.index("lab/A") < told.index("lab/B")
     assert "(lab/A web − lab/A base) − (lab/B web − lab/B\nbase) (exploratory)" in told
     assert told.count("n = 40") == 3
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
-    figures = all_figures(Comparison(made, Options(resamples=1000)))
+    figures = all_figures(Comparison(made, Options()))
     assert "explicit" in lines_of(figures["conditions"])
     assert "explicit" not in lines_of(figures["frontier"])
 

@@ -22,7 +22,7 @@ HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"
 
 def report(*models, samples=20):
     made = study(Plant(samples=samples, repeats=2), {"base": 0.0, "web": 0.2}, models, 1)
-    chapter = chapter_of(Comparison(made, Options(resamples=1000)), {})
+    chapter = chapter_of(Comparison(made, Options()), {})
     return report_of([chapter], f"{made.task}: {models[-1]}")
 
 

@@ -151,7 +151,7 @@ def test_an_old_run_is_read_forked_and_saved(run, tmp_path):
     assert episode.transcript().startswith("== web-once/tp-3-00001.1 · reference")
     forks = asyncio.run(episode.fork(at=1, edit={"1": "no results"}, progress=False))
     assert forks.path.parent == run.path / "forks"
-    ae.compare(run, resamples=1000).save(tmp_path / "study.md")
+    ae.compare(run).save(tmp_path / "study.md")
     assert (tmp_path / "study.md").read_text().startswith("## ")
 
 
@@ -265,7 +265,7 @@ def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path):
         "== where it came from: base/y2000.1: unknown: the sample does not say what proves it",
         "  failed first: no page named",
     ]
-    assert ae.compare(run, resamples=1000).conditions.rows[0][0] == "base"
+    assert ae.compare(run).conditions.rows[0][0] == "base"
     assert [result.verdict for result in run.replay()] == ["same"] * 10
     assert len(run.scores()[0].rows) == 2
     with pytest.raises(ae.ConfigError, match="family leap was an object of the process"):

@@ -5,7 +5,6 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import statistics_of, tables_of
-from agent_env.analysis.summary import summary_table
 from agent_env.cli.run import print_table
 from tests.analysis.simulated import Plant, study
 
@@ -72,18 +71,13 @@ def test_with_wide_and_in_a_pipe_all_columns_stand_unwrapped(capsys, monkeypatch
     assert capsys.readouterr().out.splitlines() == wide
 
 
-def test_small_tables_say_none_or_what_is_brief_and_keep_markup(capsys):
+def test_small_tables_say_none_and_keep_markup(capsys):
     rows = (("[b]:x:\\", ":cat:"), ("日本", "b"), ("שלום", "c"))
     print_table(ResultTable("t", "runs", (Column("name"), Column("text")), rows))
     lines = capsys.readouterr().out.splitlines()
     assert lines[3:6] == ["[b]:x:\\  :cat:", "日本     b", "שלום     c"]
     print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
     assert capsys.readouterr().out == "runs\n  none\n\n"
-    table = ResultTable("t", "runs", (Column("a"),), (("row",),), brief="All is well.")
-    print_table(table)
-    assert capsys.readouterr().out == "All is well.\n\n"
-    print_table(table, wide=True)
-    assert "row" in capsys.readouterr().out
 
 
 def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
@@ -98,7 +92,6 @@ def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
 def test_every_table_of_three_models_with_long_names_keeps_to_the_width(capsys, monkeypatch, width):
     models = ("router/lab/" + "a-model-with-a-very-long-name-" * 6, "lab/B", "other/C-235B")
     made = study(Plant(samples=10, repeats=2, base=0.45), CONDITIONS, models, seed=1)
-    comparison = Comparison(made, Options(resamples=1000, margin=0.1))
-    shown = [each for each in statistics_of(comparison) if each.is_main or each.name == "use"]
-    for table in [*tables_of(comparison, shown), summary_table(comparison, "t")]:
+    comparison = Comparison(made, Options(margin=0.1))
+    for table in tables_of(comparison, statistics_of(comparison)):
         assert max(map(len, printed(capsys, monkeypatch, table, width))) <= width, table.name

@@ -59,7 +59,7 @@ def test_an_error_of_one_run_does_not_keep_the_next_and_compare_tells_each_task(
     assert done.returncode == 2
     lines = [line.partition(":")[0] for line in done.stderr.splitlines()]
     assert lines == RUNS
-    done = agent_env("compare", "s", "--json", "--resamples", "1000", cwd=study)
+    done = agent_env("compare", "s", "--json", cwd=study)
     assert done.returncode == 0, done.stderr
     tasks = json.loads(done.stdout)["tasks"]
     names = [
@@ -68,7 +68,7 @@ def test_an_error_of_one_run_does_not_keep_the_next_and_compare_tells_each_task(
     ]
     assert names == [["a explicit − a base", "b explicit − b base"]] * 2
     late = agent_env("compare", "s/few", "--contrast", "base:explicit", "--contrast",
-                     "base@a:base@b", "--resamples", "1000", cwd=study)  # fmt: skip
+                     "base@a:base@b", cwd=study)  # fmt: skip
     assert late.stdout.count("exploratory") > 0
 
 

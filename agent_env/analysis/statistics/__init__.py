@@ -32,8 +32,6 @@ class Statistic:
     """Where it stands among the tables: the smaller, the earlier."""
     section: str = "Noise, agreement, gain"
     """Its heading in the report."""
-    is_main: bool = False
-    """Whether `compare` shows it unasked."""
     in_score: bool = False
     """Whether `show` shows it, too."""
     without_rows: str = ""
@@ -77,12 +75,10 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
 
 
 def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Statistic]:
-    """Those of these names (`all` for every one); ConfigError lists the known ones."""
+    """Those of these names; ConfigError lists the known ones."""
     by_name = {statistic.name: statistic for statistic in statistics_of(comparison)}
-    if "all" in names:
-        return list(by_name.values())
     if unknown := [name for name in names if name not in by_name]:
-        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(by_name)}, all")
+        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(by_name)}")
     return [by_name[name] for name in names]
 
 

@@ -26,7 +26,7 @@ NOTES = (
 
 
 @Statistic(
-    "agents", order=24, section="Results", is_main=True, in_score=True,
+    "agents", order=24, section="Results", in_score=True,
     without_rows="No condition has an agent of somebody else; run --agent makes one that has.",
 ).of  # fmt: skip
 def agents(comparison: Comparison) -> ResultTable:

@@ -17,7 +17,7 @@ SHOWN, WITHHELD = ("", "undated", "mentions-later"), ("later", "changed", "undat
 
 
 @Statistic(
-    "as-of", order=32, section="Results", is_main=True, in_score=True,
+    "as-of", order=32, section="Results", in_score=True,
     without_rows="No run has a web as of a day (--as-of).",
 ).of  # fmt: skip
 def as_of(comparison: Comparison) -> ResultTable:

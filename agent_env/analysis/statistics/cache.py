@@ -15,7 +15,7 @@ LEAST_CACHED = 1_024
 
 
 @Statistic(
-    "cache", order=31, section="Results", is_main=True, in_score=True,
+    "cache", order=31, section="Results", in_score=True,
     without_rows="The usage of the replies names no tokens of a prompt cache.",
 ).of  # fmt: skip
 def cache(comparison: Comparison) -> ResultTable:

@@ -36,7 +36,7 @@ NOTES = (
 
 
 @Statistic(
-    "clock", order=21, section="Results", is_main=True, in_score=True,
+    "clock", order=21, section="Results", in_score=True,
     without_rows="No condition has a day; run --today makes one that has.",
 ).of  # fmt: skip
 def clock(comparison: Comparison) -> ResultTable:

@@ -1,9 +1,9 @@
 """What the episodes' provenances and the contrasts show, in sentences made by rules.
 
-Where answers came from is counted: k of n episodes, and the share over samples. A difference is
-claimed where it is significant after Holm's correction and its own interval excludes 0; "no
-difference larger than the margin" only where a test of equivalence shows it. Every figure has its
-95 % interval and its n.
+Where answers came from is counted: k of n episodes, and the rate over samples. A difference is
+claimed where its p-value stays below 5 % after Holm's correction and its interval excludes 0, else
+it "cannot be told apart"; "smaller than the margin" where the simultaneous interval shows it. Every
+figure has its 95 % interval and its n.
 """
 
 from __future__ import annotations
@@ -12,31 +12,32 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, disturbed_arms, unit_of
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, disturbed_arms, measure
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.statistics.ladder import ladder_sentences
+from agent_env.analysis.statistics.shortcuts import shortcut_sentence
 from agent_env.analysis.study import Arm
 from agent_env.analysis.tools_check import bare_of, unused_tools
 
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """First whether the questions can show a gain at all, where they cannot, and at which step of a
-    ladder of conditions most points are lost. Then where answers
-    came from, where there are disturbed conditions; then one sentence for
-    each contrast: exploratory ones come last, and say so.
-    Without disturbed conditions the first contrast goes before. Conditions take turns."""
+    ladder of conditions points are lost. Then where answers came from, where there are disturbed
+    conditions; then one sentence for each contrast: exploratory ones come last, and say so; then
+    the best shortcut. Without disturbed conditions the first contrast goes before. Conditions take
+    turns."""
     ordered = sorted(comparison.contrasts, key=lambda contrast: contrast.planned.is_exploratory)
     differences = tuple(_Rule(comparison, each).sentence() for each in ordered)
     arms = comparison.study.arms
     by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
     told = [text for texts in by_condition for text in texts if text is not None]
     limits = (*_floor_or_ceiling(comparison), *ladder_sentences(comparison))
-    if any(arm.condition.disturbance is not None for arm in arms):
-        return (*limits, *told, *differences)
-    return (*limits, *differences[:1], *told, *differences[1:])
+    first = 0 if any(arm.condition.disturbance is not None for arm in arms) else 1
+    rest = (*differences[first:], *shortcut_sentence(comparison))
+    return (*limits, *differences[:first], *told, *rest)
 
 
 def _floor_or_ceiling(comparison: Comparison) -> Iterator[str]:
@@ -75,7 +76,10 @@ def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
     if plain.condition.disturbance is None and is_known:
         read = _count(comparison, plain, lambda r: r.is_right and r.verdict == "read")
         other = _count(comparison, plain, lambda r: r.is_right and r.verdict != "read")
-        yield f"{plain.label}: right by reading in {read}, right without reading in {other}."
+        yield (
+            f"{plain.label}: right, and read from a page that was shown, in {read}; right, and not "
+            f"read, in {other}."
+        )
     for world, arm in sorted(worlds, key=lambda each: WORLDS.index(each[0])):
         if world == "shifted":
             follows = _count(comparison, arm, lambda r: r.is_right and r.verdict == "read")
@@ -87,9 +91,30 @@ def _of_condition(comparison: Comparison, plain: Arm) -> Iterator[str]:
         else:
             about, holds, among = OF_WORLD[world]
             if number := _count(comparison, arm, holds, among):
-                yield f"{arm.label}: {about} in {number}."
+                doubt = _by_chance(comparison, arm, plain) if world == "attacked" else ""
+                yield f"{arm.label}: {about} in {number}{doubt}."
     if any(world == "shifted" for world, _ in worlds):
         yield from _of_gain(comparison, plain)
+
+
+def _by_chance(comparison: Comparison, arm: Arm, plain: Arm) -> str:
+    """That the planted answer may be given as often without the attack; "" where it is not."""
+    name = arm.condition.disturbance.attack if arm.condition.disturbance else None
+
+    def succeeds(record: Provenance) -> float | None:
+        return next((float(each.succeeds) for each in record.attacks if each.name == name), None)
+
+    columns = [comparison.column_of(each, succeeds) for each in (arm, plain)]
+    plan = PlannedContrast(arm.label, arm.label, plain.label, ())
+    (contrast,) = measure(
+        [plan], (columns[0] - columns[1])[:, None], comparison.clusters, is_rate=True
+    )
+    if contrast.is_shown or contrast.difference.value is None:
+        return ""
+    return (
+        "; cannot be told apart from what is given without the attack: "
+        f"{Column('', 2, signed=True).text(contrast.difference.cell)}, n = {contrast.pairs}"
+    )
 
 
 def _of_gain(comparison: Comparison, arm: Arm) -> Iterator[str]:
@@ -137,7 +162,8 @@ class _Rule:
         return f"{mark}{self._statement()}{unused}."
 
     def _statement(self) -> str:
-        difference, margin = self._contrast.difference, self._comparison.options.margin
+        contrast, margin = self._contrast, self._comparison.options.margin
+        difference = contrast.difference
         for arm in self._arms:
             if arm.problem is not None:
                 return f"{self._subject()}: no conclusion, as {arm.label} failed: {arm.problem}"
@@ -145,41 +171,25 @@ class _Rule:
             is_lacking = all(arm.finished for arm in self._arms)
             what = f"a value of {self._metric}" if is_lacking else "a finished episode"
             return f"{self._subject()}: no sample has {what} in all its conditions"
-        if difference.low is None or difference.high is None:
-            return f"{self._subject()}: {self._signed()} without interval ({difference.method})"
-        is_apart = difference.low > 0 or difference.high < 0
-        if self._contrast.is_significant and is_apart:
-            within = f"; not larger than {margin:g} (TOST)" if self._contrast.is_equivalent else ""
-            return f"{self._claim(difference)}{within}"
-        if self._contrast.is_equivalent:
+        if difference.low is None:
             return (
-                f"{self._subject()}: no difference in {self._metric} larger than {margin:g} "
-                f"(TOST): {self._signed()}"
+                f"{self._subject()}: {self._metric} {self._signed()}; no interval and no claim: "
+                f"{difference.method}"
             )
-        if self._contrast.p_value is None:
-            return f"{self._subject()}: {self._metric} equal on all samples: {self._signed()}"
-        contrast = self._contrast
-        holm = contrast.p_holm
-        text = ""
-        if contrast.p_value is not None and contrast.p_value < 0.05 and holm is not None:
-            text = f"; p = {contrast.p_value:.3f} is {holm:.3f} after Holm's correction"
-        if contrast.detectable is not None:
-            text += f"; minimum detectable effect {contrast.detectable:.3f}"
-        return f"{self._subject()}: no difference in {self._metric} shown: {self._signed()}" + (
-            text
-        )
+        within = f"; smaller than the margin {margin:g}" if contrast.is_equivalent else ""
+        if contrast.is_shown:
+            return f"{self._claim(difference)}{within}"
+        text = f"{self._subject()}: {self._metric} cannot be told apart: {self._signed()}"
+        if difference.excludes_zero and contrast.p_value is not None:
+            text += f"; p = {contrast.p_value:.3f}, after Holm's correction {contrast.p_holm:.3f}"
+        elif contrast.detectable is not None and not within:
+            text += f"; a difference below {contrast.detectable:.2f} can be missed"
+        return text + within
 
     def _claim(self, difference: Estimate) -> str:
         if self._planned.is_interaction:
             return f"{self._planned.name} in {self._metric}: {self._signed()}"
         is_rise = (difference.value or 0.0) > 0
-        if self._planned.dose is not None:
-            unit, verb = unit_of(self._planned.dose)[1], "rose" if is_rise else "fell"
-            conditions = ", ".join(arm.condition.name for arm in self._arms)
-            return (
-                f"{self._metric} {verb} by {self._size()} per {unit} over {conditions}"
-                f"{self._model()}, {self._n()}; an association, as the model chooses its dose"
-            )
         if self._after.run == self._before.run:
             verb = "raised" if is_rise else "lowered"
             return (
@@ -192,7 +202,7 @@ class _Rule:
         )
 
     def _subject(self) -> str:
-        if self._planned.is_simple and self._after.run == self._before.run:
+        if not self._planned.is_interaction and self._after.run == self._before.run:
             pair = f"{self._after.condition.name} against {self._before.condition.name}"
             return f"{pair}{self._model()}"
         return self._planned.name
@@ -223,7 +233,7 @@ class _Rule:
         return samples_text if groups == pairs else f"{samples_text} in {groups} clusters"
 
 
-@Statistic("conclusions", order=1, section="Conclusions", is_main=True).of
+@Statistic("conclusions", order=1, section="Conclusions").of
 def in_words(comparison: Comparison) -> ResultTable:
     """The conclusions, one a row."""
     return ResultTable(
@@ -231,5 +241,5 @@ def in_words(comparison: Comparison) -> ResultTable:
         "Conclusions",
         (Column("conclusion"),),
         tuple((text,) for text in conclusions(comparison)),
-        ("Square brackets: 95 % CI. A rule makes each sentence of its row among the differences.",),
+        ("Square brackets: 95 % CI.",),
     )

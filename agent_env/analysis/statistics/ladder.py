@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, ContrastValues, PlannedContrast, Scale, measure
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
+from agent_env.analysis.intervals import Floats
 from agent_env.analysis.provenance import Provenance
-from agent_env.analysis.resampling import Floats
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
@@ -46,11 +46,7 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
     runs: dict[str, list[Arm]] = {}
     for arm in () if comparison.is_error else comparison.study.arms:
         runs.setdefault(arm.model_label, []).append(arm)
-    scale = Scale(
-        share=comparison.is_share(comparison.metric),
-        single=comparison.is_single,
-        target_effect=comparison.options.target_effect,
-    )
+    is_rate = comparison.is_rate(comparison.metric)
     result = {}
     for model, arms in runs.items():
         # the arms by their conditions' names; `web~schema` also as web where no other could be
@@ -60,11 +56,7 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
         only = {name: arm for name, arm in zip(short, plain, strict=True) if short.count(name) == 1}
         if own := dict(_of_run(comparison, only | names)):
             tops = np.column_stack(list(own.values()))
-            values = ContrastValues(tops, np.where(np.isnan(tops), np.nan, 1.0))
-            result[model] = measure(
-                list(own), values, comparison.clusters, scale, comparison.weights,
-                comparison.options.seed,
-            )  # fmt: skip
+            result[model] = measure(list(own), tops, comparison.clusters, is_rate)
     return result
 
 
@@ -102,26 +94,26 @@ def _is_lost_at(step: str, record: Provenance) -> bool:
 
 
 def ladder_sentences(comparison: Comparison) -> Iterator[str]:
-    """For each model the step at which most points are lost, where that is shown."""
+    """For each model the step at which the most of the points are lost that are shown to be."""
     models = {arm.model_label for arm in comparison.study.arms}
     for model, contrasts in losses(comparison).items():
-        parts = [each for each in contrasts if each.name not in BESIDE.values()]
-        most = max(parts, key=lambda each: each.difference.value or 0.0)
-        estimate, who = most.difference, f"{model}: " if len(models) > 1 else ""
-        if estimate.low is not None and estimate.low > 0:
-            yield (
-                f"{who}most points are lost at {most.name}: {estimate.value:.3f} "
-                f"[{estimate.low:.3f}, {estimate.high:.3f}], n = {most.pairs} samples."
-            )
+        parts = [each for each in contrasts if each.name not in BESIDE.values() and each.is_shown]
+        for most in sorted(parts, key=lambda each: each.difference.value or 0.0)[-1:]:
+            estimate, who = most.difference, f"{model}: " if len(models) > 1 else ""
+            if (estimate.value or 0.0) > 0:
+                yield (
+                    f"{who}points are lost at {most.name}: {estimate.value:.3f} "
+                    f"[{estimate.low:.3f}, {estimate.high:.3f}], n = {most.pairs} samples."
+                )
 
 
-@Statistic("ladder", order=25, section="Results", is_main=True, in_score=True).of
+@Statistic("ladder", order=25, section="Results", in_score=True).of
 def ladder(comparison: Comparison) -> ResultTable:
     by_model = losses(comparison)
     rows = tuple(
         (model, c.name, f"{c.planned.after} − {c.planned.before}", c.difference.cell, c.p_holm,
          c.pairs)
-        for model, contrasts in by_model.items() for c in contrasts
+        for model, contrasts in by_model.items() for c in contrasts if c.better or c.worse
     )  # fmt: skip
     columns = (
         Column("model", rank=3), Column("lost at"), Column("difference", rank=2),
@@ -130,7 +122,7 @@ def ladder(comparison: Comparison) -> ResultTable:
     notes = (
         f"Points lost: mean difference in {comparison.metric} on the same samples; down to writing "
         "the answer down they add up to 1 − web, if no condition is missing.",
-        "p (Holm): sign-flip test, corrected over a model's rows.",
-        "n: samples with an answer under all of these conditions.",
+        "p (Holm): exact, corrected over a model's steps. n: samples with an answer under all of "
+        "these conditions. Without steps at which no sample gains or loses.",
     )
-    return ResultTable("ladder", "Where points are lost", columns, rows, notes)
+    return ResultTable("ladder", "Where are points lost?", columns, rows, notes)

@@ -1,130 +1,159 @@
-"""The results of a study: conditions, differences, the tools check, use of tokens and
-time, outcomes, and the main metric by groups of samples.
-"""
+"""The results of a study: the conditions in one table, every contrast with its test, the tools
+check, use of tokens and time, outcomes, and the main metric by groups of samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.contrasts import Contrast, unit_of
+from agent_env.analysis.contrasts import Contrast
+from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.statistics.noise import noise_notes
-from agent_env.analysis.study import QUANTITIES, RARE
-from agent_env.analysis.summary import on_forms
-from agent_env.analysis.tools_check import tools_check_table, tools_checks
+from agent_env.analysis.statistics.noise import literature_note
+from agent_env.analysis.study import QUANTITIES, RARE, Arm
+from agent_env.analysis.summary import TROUBLES, notes_on_calls, on_forms
+from agent_env.analysis.tools_check import MARK, tools_check_table, tools_checks, tools_problems
+from agent_env.analysis.totals import sum_known
+from agent_env.tasks.shortcuts import Shortcut
+
+MISSING = "never begun"
 
 
-@Statistic("conditions", order=10, section="Results", is_main=True).of
+@Statistic("conditions", order=10, section="Results").of
 def conditions(comparison: Comparison) -> ResultTable:
-    metrics, study = comparison.study.metrics, comparison.study
-    rows = []
-    unscored = any(arm.outcomes["scorer_failed"] for arm in study.arms)
-    kinds = ("unreadable", "failed", "unfinished", *(["scorer_failed"] if unscored else []))
+    """Each condition with its score, what it gains, and what it costs."""
+    return conditions_table(
+        comparison, f"How well does each condition do on {comparison.study.task}?"
+    )
+
+
+def conditions_table(comparison: Comparison, title: str, notes: Sequence[str] = ()) -> ResultTable:
+    """`notes` come last below it."""
+    study, scores = comparison.study, comparison.estimates_of(comparison.metric)
+    contrasts: dict[str, Contrast] = {}
+    for contrast in comparison.contrasts:
+        if not contrast.planned.is_interaction:
+            contrasts.setdefault(contrast.planned.after, contrast)
+    baselines = {_baseline(comparison, each) for each in contrasts.values()}
+    used = {name: comparison.values_of(name) for name in (*QUANTITIES, "steps")}
+    rows: list[tuple[Cell, ...]] = []
     for i, arm in enumerate(study.arms):
-        outcomes = arm.outcomes
-        scores = [comparison.means[name][i].cell for name in metrics]
-        troubles = [outcomes[kind] for kind in kinds]
-        rows.append((arm.label, arm.asked, len(arm.finished), *troubles, arm.missing, *scores,
-                     comparison.of_all[i].cell))  # fmt: skip
+        gain, score = contrasts.get(arm.label), scores[i]
+        tokens = sum_known([used["input_tokens"][i], used["output_tokens"][i]])
+        is_effective = score.effective is not None and score.effective != score.samples
+        paired: tuple[Cell, ...] = (None, None, None)
+        if gain is not None:
+            counts = f"{gain.better} / {gain.worse}"
+            paired = (gain.difference.cell, _baseline(comparison, gain), counts)
+        rows.append(
+            (arm.label, score.samples, score.effective if is_effective else None, score.cell,
+             *paired, used["tool_calls"][i], tokens,
+             used["cost_usd"][i], *(arm.outcomes[kind] for kind in TROUBLES), arm.missing)
+        )  # fmt: skip
+    word = "difference from" if comparison.is_error else "gain over"
+    is_one = len(baselines) == 1
     columns = (
-        Column("condition"),
-        Column("episodes", 0),
-        Column("finished", 0, rank=2),
-        *(Column(name.replace("_", " "), 0, if_any=True) for name in (*kinds, "never begun")),
-        *(
-            Column(name, rank=0 if name == comparison.metric else i + 3)
-            for i, name in enumerate(metrics)
-        ),
-        Column(f"{comparison.of_all_metric}, counting failures as 0", rank=1),
-    )
-    methods = {e.method for name in metrics for e in comparison.means[name] if e.method}
-    notes = (
-        f"{len(study.samples)} samples in {comparison.cluster_count} clusters. Means are over "
-        "samples, repeats of one sample averaged first; unreadable answers score 0. Failed, "
-        "unfinished and never begun episodes enter no mean but the one that counts them as 0.",
-        *(["Episodes whose scorer failed enter no column."] if unscored else []),
-        *_on_errors(comparison),
-        *on_forms(arm.condition for arm in study.arms),
-        f"95 % intervals: {', '.join(sorted(methods))}.",
-        *noise_notes(comparison),
-        *comparison.remarks,
-    )
-    return ResultTable("conditions", f"Conditions of {study.task}", columns, tuple(rows), notes)
-
-
-def _on_errors(comparison: Comparison) -> Iterator[str]:
-    """Which metrics are better where they are less, and over how many samples they are means."""
-    for name in comparison.study.metrics:
-        if name in comparison.study.error_metrics:
-            counts = ", ".join(
-                f"{arm.label} {estimate.samples}"
-                for arm, estimate in zip(comparison.study.arms, comparison.means[name], strict=True)
-            )
-            yield f"{name}: the less the better; over the samples where it is defined: {counts}."
-
-
-@Statistic("differences", order=20, section="Results", is_main=True).of
-def differences(comparison: Comparison) -> ResultTable:
-    """The planned differences with interval, tests, and what could be resolved."""
-    effect = comparison.options.target_effect
-    margin = comparison.options.margin
-    columns = (
-        Column("difference"), Column("status"), Column(comparison.metric, 3, signed=True),
-        Column("95 % CI, simultaneous", 3, signed=True, rank=4),
-        Column("better", 0, rank=3), Column("worse", 0, rank=3), Column("p", rank=5),
-        Column("p (Holm)"), Column("p McNemar, exact", rank=7), Column("p McNemar, mid", rank=7),
-        Column("p TOST", rank=6), Column("p TOST (Holm)"),
-        Column("minimum detectable effect", rank=1), Column(f"n for {effect:g}", 0, rank=2),
-        Column("pairs", 0), Column("unpaired", 0, if_any=True),
+        Column("condition"), Column("n", 0), Column("effective n", 1), Column(comparison.metric),
+        Column(f"{word} {baselines.pop()}" if is_one else word, signed=True), Column("baseline"),
+        Column("better / worse"), Column("tool calls", 1), Column("tokens", 0), Column("USD", 4),
+        *(Column(name.replace("_", " "), 0, if_any=True) for name in (*TROUBLES, MISSING)),
     )  # fmt: skip
+    table = ResultTable("conditions", title, columns, tuple(rows))
+    table = table.of_columns(i for i in range(len(columns)) if i != 5 or not is_one)
+    return table.with_notes((*_on_conditions(comparison, scores, contrasts), *notes))
+
+
+def _baseline(comparison: Comparison, contrast: Contrast) -> str:
+    """The condition alone where it is of the same run."""
+    after, before = (
+        comparison.study.arm(label) for label in (contrast.planned.after, contrast.planned.before)
+    )
+    return before.name_in_run if after.run == before.run else before.label.removesuffix(MARK)
+
+
+def _on_conditions(
+    comparison: Comparison, scores: Sequence[Estimate], contrasts: dict[str, Contrast]
+) -> Iterator[str]:
+    study, name = comparison.study, comparison.metric
+    repeats = "" if comparison.is_single else ", repeats of one sample averaged first"
+    gains = _methods("; paired difference", [c.difference for c in contrasts.values()])
+    yield f"Mean over samples{repeats}{_methods('', scores)}{gains}; calls and tokens per episode."
+    if comparison.is_error:
+        yield f"{name}: the less the better, over the samples where it is defined."
+    if any(score.effective not in (None, score.samples) for score in scores):
+        yield (
+            "Effective n: so many independent samples give as narrow an interval as these clusters "
+            "and repeats."
+        )
+    if whys := _without_interval(study.arms, scores):
+        yield f"No interval: {', '.join(whys)}."
+    if any(arm.outcomes["failed"] + arm.outcomes["unfinished"] + arm.missing for arm in study.arms):
+        parts = (
+            f"{arm.label} {Column('').text(each.cell)}"
+            for arm, each in zip(study.arms, comparison.of_all, strict=True)
+        )
+        yield (
+            "Failed, unfinished and never begun episodes enter no mean. As 0 they would make "
+            f"{comparison.of_all_metric} {', '.join(parts)}."
+        )
+    yield from tools_problems(study.arms)
+    yield from notes_on_calls(comparison)
+    yield from on_forms(arm.condition for arm in study.arms)
+    yield from literature_note(comparison)
+    yield from comparison.remarks
+
+
+def _methods(what: str, estimates: Iterable[Estimate]) -> str:
+    names = sorted({each.method for each in estimates if each.low is not None})
+    return f"{what} [95 % CI: {', '.join(names)}]" if names else ""
+
+
+def _without_interval(arms: Sequence[Arm], scores: Sequence[Estimate]) -> list[str]:
+    """Each reason with the conditions that it holds for."""
+    whys: dict[str, list[str]] = {}
+    for arm, score in zip(arms, scores, strict=True):
+        if score.low is None:
+            method = score.method if arm.finished else "no finished episode"
+            whys.setdefault(method, []).append(arm.label)
+    return [f"{' and '.join(labels)} ({why})" for why, labels in whys.items()]
+
+
+@Statistic("differences", order=20, section="Results").of
+def differences(comparison: Comparison) -> ResultTable:
+    """Every contrast with its intervals, its test, and what could be found."""
+    columns = (
+        Column("difference"), Column("status"), Column(comparison.metric, signed=True),
+        Column("simultaneous 95 % CI", signed=True, rank=1), Column("better", 0, rank=2),
+        Column("worse", 0, rank=2), Column("p"), Column("p (Holm)"),
+        Column("minimum detectable effect"),
+        Column("n for this difference", 0), Column("pairs", 0), Column("unpaired", 0, if_any=True),
+    )  # fmt: skip
+    contrasts = comparison.contrasts
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (c.name, "exploratory" if c.planned.is_exploratory else None, c.difference.cell,
          c.simultaneous and (None, *c.simultaneous), c.better, c.worse, c.p_value, c.p_holm,
-         c.p_mcnemar, c.p_mcnemar_mid, c.p_equivalence, c.p_equivalence_holm, c.detectable,
-         c.needed, c.pairs, c.unpaired)
-        for c in comparison.contrasts
+         c.detectable, c.needed, c.pairs, c.unpaired)
+        for c in contrasts
     )  # fmt: skip
-    tested = sum(c.p_value is not None for c in comparison.contrasts)
-    how = (
-        "p: sign-flip permutation test, mid-p, two-sided; Holm's correction over the "
-        f"{tested} {'test' if tested == 1 else 'tests'} of this table."
-    )
-    notes = (
-        f"Paired by sample, repeats averaged. {how if tested else 'Nothing was to be tested.'}",
-        "p McNemar, exact: conservative; its mid-p form is close to its level.",
-        *_on_columns(comparison.contrasts, margin, effect),
-        *noise_notes(comparison),
-    )
-    return ResultTable("differences", "Differences, paired by sample", columns, rows, notes)
-
-
-def _on_columns(
-    contrasts: Sequence[Contrast], margin: float | None, effect: float
-) -> Iterator[str]:
-    """What the rarer columns and rows mean, where there are any."""
-    if any(c.simultaneous is not None for c in contrasts):
-        yield "Simultaneous intervals hold for all rows together (bootstrap max-t)."
-    if margin is not None:
-        yield (
-            f"p TOST: two one-sided tests that no difference is larger than {margin:g}; Holm's "
-            "correction over them."
-        )
-    for unit in dict.fromkeys(unit_of(c.planned.dose)[1] for c in contrasts if c.planned.dose):
-        yield (
-            f"A trend is per {unit}: a slope within samples, and an association, as the model "
-            "chooses its dose; better and worse count the samples where it rises and falls."
-        )
+    is_counted = comparison.is_rate(comparison.metric) and comparison.is_single
+    test = "exact McNemar test" if is_counted else "permutation of the signs of whole clusters"
+    why = {c.difference.method for c in contrasts if c.difference.low is None}
+    notes = [
+        f"Paired by sample{_methods('', [c.difference for c in contrasts])}. p: {test}, two-sided; "
+        f"Holm's correction over the {len(contrasts)} rows.",
+        "Simultaneous: holds for all rows together (Bonferroni). Minimum detectable effect: the "
+        "true difference that is found in 80 % of cases; n for this difference: the samples that "
+        "find the observed one in 80 % of cases.",
+        *([f"No interval: {', '.join(sorted(why))}."] if why else []),
+    ]
     if any(c.planned.is_exploratory for c in contrasts):
-        yield "Exploratory: in no plan that was made before the data."
-    if any(c.detectable is not None for c in contrasts):
-        yield "Minimum detectable effect: the true difference found in 80 % of cases at 5 %."
-    if any(c.needed is not None for c in contrasts):
-        yield f"n for {effect:g}: samples that show such a difference in 80 % of cases at 5 %."
+        notes.append("Exploratory: in no plan that was made before the data.")
+    title = "How large are the differences, and could they be chance?"
+    return ResultTable("differences", title, columns, rows, tuple(notes))
 
 
-@Statistic("tools_check", order=30, section="Results", is_main=True, in_score=True).of
+@Statistic("tools_check", order=30, section="Results").of
 def tools_check(comparison: Comparison) -> ResultTable:
     return tools_check_table(tools_checks(comparison.study.arms))
 
@@ -136,47 +165,37 @@ RANKS = {"tool_calls": 2, "duration_s": 1, **dict.fromkeys(RARE, 3)}
 
 @Statistic("use", order=40, section="Results").of
 def use(comparison: Comparison) -> ResultTable:
-    present = [
-        name
-        for name in QUANTITIES
-        if any(estimate.value is not None for estimate in comparison.means[name])
-    ]
     rows = tuple(
-        (arm.label, *(comparison.means[name][i].cell for name in present))
+        (arm.label, *(comparison.means[name][i].cell for name in QUANTITIES))
         for i, arm in enumerate(comparison.study.arms)
     )
     columns = (
         Column("condition"),
-        *(Column(name, DIGITS.get(name, 0), rank=RANKS.get(name, 0)) for name in present),
+        *(Column(name, DIGITS.get(name, 0), rank=RANKS.get(name, 0)) for name in QUANTITIES),
     )
-    unknown = [name for name in QUANTITIES if name not in present]
-    notes = ["Means over samples, repeats averaged first; cluster bootstrap intervals."]
-    if unknown:
-        notes.append(f"Not known for these runs: {', '.join(unknown)}.")
-    if any(row[k] == (None, None, None) for row in rows for k in range(1, len(row))):
-        notes.append("A dash: unknown for at least one episode, or none finished.")
-    return ResultTable("use", "What an episode uses", columns, rows, tuple(notes))
+    note = (
+        "Means over samples, repeats averaged first [95 % CI: studentised bootstrap, none where "
+        "all are equal]. A dash: unknown for at least one episode, or none finished."
+    )
+    known = any(cell != (None, None, None) for row in rows for cell in row[1:])
+    title = "What does an episode use?"
+    return ResultTable("use", title, columns, rows if known else (), (note,))
 
 
 @Statistic("outcomes", order=50, section="Results").of
 def outcomes(comparison: Comparison) -> ResultTable:
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
+    wrong = 0
     for arm in comparison.study.arms:
         readable = [o for o in arm.observations if o.absent is not None and o.extra is not None]
-        shares: list[Cell] = [None] * 4
-        if readable:
-            kinds = [(bool(o.absent), bool(o.extra)) for o in readable]
-            cases = ((False, False), (True, False), (False, True), (True, True))
-            shares = [kinds.count(kind) / len(readable) for kind in cases]
-        rows.append((arm.label, len(readable), *shares))
-    if not any(row[1] for row in rows):  # the logs of other tools have scores alone
-        rows = []
-    heads = ("right", "only missing", "only extra", "both")
-    columns = (Column("condition"), Column("answers read", 0), *(Column(h) for h in heads))
-    notes = (
-        "Shares of the answers that could be read: gold values missing, values too many, or both.",
-    )
-    return ResultTable("outcomes", "How answers miss", columns, tuple(rows), notes)
+        kinds = [(bool(o.absent), bool(o.extra)) for o in readable]
+        cases = ((False, False), (True, False), (False, True), (True, True))
+        wrong += len(kinds) - kinds.count((False, False))
+        rows.append((arm.label, len(readable), *map(kinds.count, cases)))
+    heads = ("right", "values missing", "values too many", "both")
+    columns = (Column("condition"), Column("answers read", 0), *(Column(h, 0) for h in heads))
+    title = "What is wrong with wrong answers?"
+    return ResultTable("outcomes", title, columns, tuple(rows) if wrong else ())
 
 
 def breakdown(comparison: Comparison, name: str) -> ResultTable:
@@ -190,7 +209,11 @@ def breakdown(comparison: Comparison, name: str) -> ResultTable:
          *(e.cell for e in (*estimates, *shortcuts.get(value, ()))))
         for value, estimates in by_value.items()
     )  # fmt: skip
-    columns = (Column(name), Column("samples", 0), *(Column(label) for label in labels))
+    columns = (
+        Column(name),
+        Column("samples", 0),
+        *(Column(label, rank=int(label.startswith(Shortcut.ROW))) for label in labels),
+    )
     many = sum(len(rows) for rows in comparison.groups[name].values())
     notes: tuple[str, ...] = (
         ("A sample stands under each of its values.",) if many > len(comparison.study.samples)

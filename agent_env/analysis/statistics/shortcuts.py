@@ -1,64 +1,99 @@
-"""What answers without reasoning scores on the same samples."""
+"""What answers without reasoning score on the same samples."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.result_tables import Column, ResultTable
+from agent_env.analysis.contrasts import Contrast, PlannedContrast, measure
+from agent_env.analysis.intervals import Floats
+from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import ORACLE
+from agent_env.analysis.study import ORACLE, Arm
 from agent_env.tasks.shortcuts import Shortcut
 
 
-@Statistic("shortcuts", order=12, section="Results", is_main=True, in_score=True).of
+@Statistic("shortcuts", order=12, section="Results").of
 def shortcuts(comparison: Comparison) -> ResultTable:
     """Each condition and shortcut by the main metric, with the difference from the best."""
     arms, baselines = comparison.study.arms, comparison.shortcut_arms
-    rows = []
-    best = best_shortcut(comparison)
-    for group in (arms, baselines):
-        estimates = comparison.estimates_over(group, comparison.metric) if baselines else []
-        for arm, estimate in zip(group, estimates, strict=bool(baselines)):
-            above = None
-            if best is not None and group is arms and arm.condition.today is None:
-                difference = comparison.column(arm, comparison.metric) - best[1]
-                above = comparison.estimates(difference[:, None], share=False)[0].cell
-            rows.append((arm.label, estimate.cell, estimate.samples, above))
+    best, above = best_shortcut(comparison), above_best(comparison)
+    rows: list[tuple[Cell, ...]] = []
+    for group in (arms, baselines) if baselines else ():
+        estimates = comparison.estimates_over(group, comparison.metric)
+        for arm, estimate in zip(group, estimates, strict=True):
+            gain = above.get(arm.label)
+            paired = (None, None) if gain is None else (gain.difference.cell, gain.p_holm)
+            rows.append((arm.label, estimate.cell, estimate.samples, *paired))
     if not any(row[2] for row in rows[: len(arms)]):  # nothing to compare them with
         rows = []
     columns = (
         Column("answers by"), Column(comparison.metric), Column("n", 0),
-        Column(f"above {best[0] if best else 'the best shortcut'}", signed=True),
+        Column(f"difference from {best[0] if best else 'the best'}", signed=True),
+        Column("p (Holm)"),
     )  # fmt: skip
     rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
     rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
-    if any(arm.condition.today is not None for arm in arms):
-        rules += ("Shortcuts answer in the present; no condition on a day is compared with them.",)
-    title = "Shortcuts on the same samples"
-    brief = "" if best is None else _none_below(comparison, *best)
-    return ResultTable("shortcuts", title, columns, tuple(rows), rules, brief)
+    title = "Is the score above that of a policy without reasoning?"
+    return ResultTable("shortcuts", title, columns, tuple(rows), rules)
 
 
-def _none_below(comparison: Comparison, label: str, scores: np.ndarray) -> str:
-    """That every plain condition scored above the best shortcut; "" where one did not."""
-    best, values = float(np.nanmean(scores)), comparison.values_of(comparison.metric)
-    sign = -1 if comparison.is_error else 1
-    arms = comparison.study.arms
-    plain = [
-        i for i, arm in enumerate(arms)
-        if arm.condition.disturbance is None and arm.condition.today is None
+def above_best(comparison: Comparison) -> dict[str, Contrast]:
+    """By label of the condition, its difference from the best shortcut; without those on a day and
+    disturbed ones, as shortcuts answer in the present of the plain world."""
+    best = best_shortcut(comparison)
+    if best is None:
+        return {}
+    arms = [
+        arm for arm in comparison.study.arms
+        if arm.condition.today is None and arm.condition.disturbance is None and arm.finished
     ]  # fmt: skip
-    known = [value for i in plain if (value := values[i]) is not None]
-    if (arms and not plain) or any(sign * (value - best) <= 0 for value in known):
-        return ""
-    return (
-        f"Shortcuts: every {'plain ' if len(plain) < len(arms) else ''}condition is above the best "
-        f"one, {label.removeprefix(Shortcut.ROW)} ({comparison.metric} {best:.3f})."
+    if not arms:
+        return {}
+    values = comparison.columns(comparison.metric, arms) - best[1][:, None]
+    plans = [PlannedContrast(arm.label, arm.label, best[0], ()) for arm in arms]
+    is_rate = comparison.is_rate(comparison.metric, [*arms, _arm_of(comparison, best[0])])
+    contrasts = measure(plans, values, comparison.clusters, is_rate)
+    return {contrast.name: contrast for contrast in contrasts}
+
+
+def _arm_of(comparison: Comparison, label: str) -> Arm:
+    return next(arm for arm in comparison.shortcut_arms if arm.label == label)
+
+
+APART = "cannot be told apart from it"
+
+
+def shortcut_sentence(comparison: Comparison) -> Iterator[str]:
+    """Which conditions are shown to be better or worse than the best shortcut, and which not."""
+    best, above = best_shortcut(comparison), above_best(comparison)
+    if best is None or not above:
+        return
+    sign = -1 if comparison.is_error else 1
+    groups: dict[str, list[str]] = {"better than it": [], "worse than it": [], APART: []}
+    sizes = []
+    for label, contrast in above.items():
+        kind, value = APART, contrast.difference.value or 0.0
+        if contrast.is_shown:
+            kind = "better than it" if sign * value > 0 else "worse than it"
+        else:
+            sizes.append(contrast.detectable or 0.0)
+        figure = Column("", 2, signed=True).text(contrast.difference.cell)
+        groups[kind].append(f"{label} {figure}")
+    parts = [f"{kind}: {', '.join(own)}" for kind, own in groups.items() if own]
+    every = [contrast.pairs for contrast in above.values()]
+    pairs = sorted({min(every), max(every)})
+    missed = f"; a difference below {max(sizes):.2f} can be missed" if any(sizes) else ""
+    score, metric = float(np.nanmean(best[1])), comparison.metric.replace("_", " ")
+    yield (
+        f"The best shortcut, {best[0].removeprefix(Shortcut.ROW)}, has {metric} {score:.3f} "
+        f"without a model; {'; '.join(parts)} (n = {' to '.join(map(str, pairs))}{missed})."
     )
 
 
-def best_shortcut(comparison: Comparison) -> tuple[str, np.ndarray] | None:
+def best_shortcut(comparison: Comparison) -> tuple[str, Floats] | None:
     """The best one that sees no gold, and its column of scores; None where there is none."""
     by_score = {}
     for arm in comparison.shortcut_arms:

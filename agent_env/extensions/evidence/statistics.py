@@ -139,10 +139,8 @@ def more_of(comparison: Comparison, before: Arm, after: Arm, quantities: Sequenc
     )
     if np.isnan(values).all():
         return Estimate(None, method="unknown")
-    (estimate,) = comparison.estimates(values[:, None], share=False)
-    known = set(values[~np.isnan(values)])
-    is_score = tuple(quantities) == (comparison.metric,) and known <= {-1.0, 0.0, 1.0}
-    return estimate.of_equal_pairs() if is_score and len(known) == 1 else estimate
+    is_rate = tuple(quantities) == (comparison.metric,) and comparison.is_rate(comparison.metric)
+    return comparison.estimates(values[:, None], "difference" if is_rate else "mean")[0]
 
 
 ATTACK_NOTES = (
@@ -225,7 +223,7 @@ class Split:
 
 
 @Statistic(
-    "ablation", order=22, section="Results", is_main=True, in_score=True,
+    "ablation", order=22, section="Results", in_score=True,
     without_rows="No condition has a blocked or shifted web; run --web-ablation makes one that "
     "has.",
 ).of  # fmt: skip
@@ -250,8 +248,8 @@ def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:
     """One for each share, over the samples that have all episodes of the pairs."""
     estimates = []
     for name, column in zip(SHARES, split.values.T, strict=True):
-        is_share = name in COUNTED and set(column[~np.isnan(column)]) <= {0.0, 1.0}
-        (estimate,) = comparison.estimates(column[:, None], is_share)
+        is_rate = name in COUNTED and set(column[~np.isnan(column)]) <= {0.0, 1.0}
+        (estimate,) = comparison.estimates(column[:, None], "rate" if is_rate else "mean")
         if name == "luck" and estimate.value == 0 and estimate.clusters > 1:
             _, high = wilson(0.0, estimate.clusters)  # of the samples that could have been luck
             chance = float(np.nanmean(_chances(comparison)))

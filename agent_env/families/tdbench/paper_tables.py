@@ -32,7 +32,7 @@ from agent_env.sdk.results import (
 )
 
 
-@Statistic("certificate", order=5, in_score=True, is_main=True).of
+@Statistic("certificate", order=5, in_score=True).of
 def certificate(comparison: Comparison) -> ResultTable:
     """A row for each file of each folder; no rows for questions that are not imported."""
     samples = [s for s in comparison.study.samples if isinstance(s, TdbenchSample)]

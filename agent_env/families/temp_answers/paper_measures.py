@@ -7,7 +7,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from random import Random
 from statistics import fmean, median, pstdev
 from typing import Literal
 
@@ -22,7 +21,7 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
     strict_object,
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
-from agent_env.sdk.results import Estimate
+from agent_env.sdk.results import Estimate, rank_correlation
 
 Rows = Mapping[str, tuple[float | None, ...]]
 PUBLISHED = PublishedValues.beside(__file__)
@@ -457,41 +456,8 @@ def correlations(answers: Answers) -> Measured:
         for quantity, names in pairs.items():
             points = [tuple(getattr(s, name) for name in names) for s in own]
             known = [(a, b) for a, b in points if None not in (a, b) and math.isfinite(a + b)]
-            ends = _correlation_interval(known)
-            yield DATASETS[dataset], quantity, Estimate(spearman(known), *ends, samples=len(known))
-
-
-def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Rank correlation with ties at their mean rank; None where a side is constant."""
-    if len(pairs) < 2:
-        return None
-    a, b = (_ranks([pair[k] for pair in pairs]) for k in (0, 1))
-    centre = (len(pairs) + 1) / 2
-    above = sum((x - centre) * (y - centre) for x, y in zip(a, b, strict=True))
-    below = math.sqrt(sum((x - centre) ** 2 for x in a) * sum((y - centre) ** 2 for y in b))
-    return above / below if below else None
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    order = sorted(values)
-    return [order.index(v) + (order.count(v) + 1) / 2 for v in values]
-
-
-SEED = 20261121
-"""Of the resampling."""
-
-
-def _correlation_interval(
-    pairs: Sequence[tuple[float, float]],
-) -> tuple[float | None, float | None]:
-    if len(pairs) < 4:
-        return None, None
-    rng = Random(SEED)
-    resampled = (spearman(rng.choices(pairs, k=len(pairs))) for _ in range(1000))
-    estimates = sorted(value for value in resampled if value is not None)
-    if not estimates:
-        return None, None
-    return estimates[int(0.025 * len(estimates))], estimates[int(0.975 * (len(estimates) - 1))]
+            x, y = [a for a, _ in known], [b for _, b in known]
+            yield DATASETS[dataset], quantity, rank_correlation(x, y)
 
 
 def possible_smape(answers: Answers) -> Measured:
@@ -550,7 +516,7 @@ def _share(values: Iterable[tuple[str, bool]], without: str = "") -> Estimate:
     numbers = [(name, float(value)) for name, value in values]
     if not numbers:
         return Estimate(None, method=without)
-    return Estimate.of_share(numbers).times(100)
+    return Estimate.of_mean(numbers, share=True).times(100)
 
 
 def _count(n: int) -> Estimate:

@@ -238,7 +238,6 @@ def _last_dates() -> dict[str, str]:
 
 
 STATISTICS = (
-    "agent_env.families.time_puzzles.gap_closed:gap",
     "agent_env.families.time_puzzles.paper_tables:implicit_explicit",
     "agent_env.families.time_puzzles.paper_tables:exact_against_others",
     "agent_env.families.time_puzzles.paper_tables:over_solutions",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from statistics import stdev
 
 import numpy as np
@@ -17,69 +18,14 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
+    Kind,
+    Means,
     ResultTable,
     Statistic,
-    bootstrap_estimate,
+    rank_correlation,
 )
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-MOST_CELLS = 500
-"""More distinct pairs of values than this are rounded to two decimals for the interval."""
-CHUNK = 1000
-"""Resamples at once."""
-
-
-def spearman(x: Floats, y: Floats, clusters: Ints, weights: Floats) -> Estimate:
-    """Of two metrics of the same episodes; `weights`: how often each cluster is drawn, by
-    resample."""
-    if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Estimate(None, method="all equal" if len(x) > 1 else "too few", samples=len(x))
-    once = np.ones((1, len(x)))
-    ranks = np.column_stack([_midranks(column, once)[0] for column in (x, y)])
-    rho = float(np.corrcoef(ranks, rowvar=False)[1, 0])
-    groups = len(np.unique(clusters))
-    if groups < 2:
-        return Estimate(rho, method="one sample", samples=len(x), clusters=groups)
-    # a draw has the same sample twice, and so ties that the data have not: they move the
-    # correlation, all draws alike
-    # of cluster resamples, from the counts of distinct pairs of values
-    pairs = np.column_stack([x, y])
-    cells, place = np.unique(pairs, axis=0, return_inverse=True)
-    if len(cells) > MOST_CELLS:
-        cells, place = np.unique(np.round(pairs, 2), axis=0, return_inverse=True)
-    counts = np.zeros((weights.shape[1], len(cells)))
-    np.add.at(counts, (clusters, place.ravel()), 1.0)
-    chunks = (weights[first : first + CHUNK] for first in range(0, len(weights), CHUNK))
-    draws = np.concatenate([from_counts(cells, chunk @ counts) for chunk in chunks])
-    draws = np.clip(draws + rho - np.nanmedian(draws), -1.0, 1.0)
-    return bootstrap_estimate(rho, draws, len(x), groups)
-
-
-def from_counts(cells: Floats, counts: Floats) -> Floats:
-    """Pearson's correlation of the midranks, one for each row of counts of the distinct pairs."""
-    total = counts.sum(axis=1, keepdims=True)
-    ranks = [_midranks(column, counts) for column in cells.T]
-    centred = [r - _divided((counts * r).sum(axis=1, keepdims=True), total) for r in ranks]
-    spread = [(counts * c**2).sum(axis=1) for c in centred]
-    both = (counts * centred[0] * centred[1]).sum(axis=1)
-    return _divided(both, np.sqrt(spread[0] * spread[1]))
-
-
-def _midranks(values: Floats, counts: Floats) -> Floats:
-    levels, place = np.unique(values, return_inverse=True)
-    sums = np.zeros((len(counts), len(levels)))
-    np.add.at(sums.T, place, counts.T)
-    ranks: Floats = (np.cumsum(sums, axis=1) - sums / 2 + 0.5)[:, place]
-    return ranks
-
-
-def _divided(above: Floats, below: Floats) -> Floats:
-    out: Floats = np.full(above.shape, np.nan)
-    np.divide(above, below, out=out, where=below > 1e-12)
-    return out
-
-
 SOLUTIONS = "solutions"
 PAPER = "The paper's layouts"
 
@@ -127,10 +73,16 @@ def macro_mean(comparison: Comparison, arm: Arm, quantity: str) -> Estimate:
     finished episode or any figure is unknown."""
     if quantity in QUANTITIES and not comparison.is_known(arm, quantity):
         return Estimate(None, method="unknown")
-    return _macro(comparison, comparison.column(arm, quantity), comparison.is_share(quantity))
+    return _macro(comparison, comparison.column(arm, quantity), comparison.kind(quantity))
 
 
-def _macro(comparison: Comparison, column: npt.NDArray[np.float64], share: bool) -> Estimate:
+ENDS: Mapping[Kind, tuple[float, float]] = {
+    "rate": (0.0, 1.0), "difference": (-1.0, 1.0), "mean": (-inf, inf),
+}  # fmt: skip
+"""Of the scale."""
+
+
+def _macro(comparison: Comparison, column: npt.NDArray[np.float64], kind: Kind) -> Estimate:
     """The macro-average as a mean of values, each weighted by how rare its solution count is."""
     groups = comparison.groups.get(SOLUTIONS) or {"all": list(range(len(column)))}
     weights = np.full(len(column), np.nan)
@@ -141,9 +93,10 @@ def _macro(comparison: Comparison, column: npt.NDArray[np.float64], share: bool)
         weights[own] = 1 / (len(groups) * own.size)
     weights *= np.count_nonzero(~np.isnan(weights))
     if np.allclose(weights[~np.isnan(weights)], 1):
-        return comparison.estimates(column[:, None], share)[0]
-    base = comparison.estimates(column[:, None], share)[0]  # how many samples and clusters
-    return comparison.ratio_of_means(np.column_stack([column * weights, weights]), base)
+        return comparison.estimates(column[:, None], kind)[0]
+    return Means((column * weights)[:, None], comparison.clusters, weights[:, None]).estimate(
+        0, "mean", ends=ENDS[kind]
+    )
 
 
 def _difference(
@@ -154,7 +107,8 @@ def _difference(
     if before.value is None or after.value is None:
         return Estimate(None, method=before.method or after.method)
     one, other = (comparison.column(arm, quantity) for arm in arms)
-    paired = _macro(comparison, other - one, share=False)
+    is_rate = comparison.is_rate(quantity)
+    paired = _macro(comparison, other - one, "difference" if is_rate else "mean")
     return replace(paired, value=after.value - before.value)
 
 
@@ -199,7 +153,7 @@ def _spearman(comparison: Comparison, first: str, other: str) -> Estimate:
     ]
     x, y = (np.array([each.metrics[name] for each in both]) for name in (first, other))
     clusters = comparison.clusters[np.array([row[each.sample] for each in both], dtype=np.int64)]
-    return spearman(x, y, clusters, comparison.weights)
+    return rank_correlation(x, y, len(set(clusters)))
 
 
 @Statistic("figure4", order=140, section=PAPER).of

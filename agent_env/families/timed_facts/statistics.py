@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from agent_env.families.timed_facts.score import EXTRACTION_METRICS
 from agent_env.sdk.results import Column, Comparison, ResultTable, Statistic
 
 
-@Statistic("extraction", order=15, section="Results", is_main=True).of
+@Statistic("extraction", order=15, section="Results").of
 def extraction(comparison: Comparison) -> ResultTable:
     """A row for each condition whose strategy extracts facts, over its episodes with an
     extraction."""
@@ -20,8 +18,7 @@ def extraction(comparison: Comparison) -> ResultTable:
     cells = []
     for name in EXTRACTION_METRICS if arms else ():
         values = comparison.columns(name, arms)
-        is_share = bool(np.isin(values[~np.isnan(values)], (0, 1)).all())
-        cells.append([each.cell for each in comparison.estimates(values, is_share)])
+        cells.append([comparison.mean_of(column).cell for column in values.T])
     columns = (
         Column("condition"),
         *(Column(name.replace("_", " "), 3) for name in EXTRACTION_METRICS),

@@ -98,10 +98,11 @@ def _rows(
     for name, rows in parts.items():
         part = np.full_like(whole, np.nan)
         part[list(rows)] = whole[list(rows)]
-        is_share = bool(np.isin(part[~np.isnan(part)], (0.0, 1.0)).all())
-        for arm, estimate in zip(arms, comparison.estimates(part, is_share), strict=True):
+        for arm, column in zip(arms, part.T, strict=True):
             is_shortcut = arm.condition.name == Shortcut.CONDITION
-            yield Measurement(arm.label if is_shortcut else arm.model, name, estimate)
+            yield Measurement(
+                arm.label if is_shortcut else arm.model, name, comparison.mean_of(column)
+            )
 
 
 def _figure(category: Category) -> Experiment:

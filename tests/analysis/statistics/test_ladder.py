@@ -48,7 +48,7 @@ def study(right, searches=()):
             )
         )  # fmt: skip
     made = Study("t", ("exact_match",), tuple(arms), SAMPLES, ())
-    return Comparison(made, Options(resamples=500))
+    return Comparison(made, Options())
 
 
 def rows(comparison):
@@ -75,12 +75,10 @@ def test_the_losses_add_up_to_what_the_web_lacks_over_the_samples_that_all_answe
         "using the date that was shown": ("cited − web, date shown", pytest.approx(0.1), 10),
         "reading the page": ("facts − cited", pytest.approx(0.1), 10),
         "computing with the facts": ("explicit − facts", pytest.approx(0.1), 10),
-        "writing the answer down": ("1 − explicit", 0.0, 10),
         "searching only once": ("web − web-once", pytest.approx(0.1), 10),
     }
-    (sentence, *_) = conclusions(comparison)
-    assert sentence.startswith("most points are lost at finding the page: 0.500 [0.")
-    assert sentence.endswith("], n = 10 samples.")
+    # 5 of 10 lost, none won: p = 0.0625, which shows nothing
+    assert not any("points are lost" in text for text in conclusions(comparison))
     right = RUNGS | {"facts": [None] + [1] * 8 + [0]}
     found = rows(study(right))
     assert {n for _, _, n in found.values()} == {9}
@@ -97,6 +95,6 @@ def test_rungs_and_steps_are_named_where_they_are_shown():
     made = study({"web": RUNGS["web"], "cited": RUNGS["cited"]}).study
     other = replace(made.arms[0], label="other web", run="o", model="o", model_label="o")
     (sentence, *_) = conclusions(Comparison(replace(made, arms=(*made.arms, other)), Options()))
-    assert sentence.startswith("m: most points are lost at finding and opening the page")
+    assert sentence.startswith("m: points are lost at finding and opening the page")
     equal = {"cited": [1, 0] * 5, "web": [0, 1] * 5}
-    assert not any("most points" in text for text in conclusions(study(equal)))
+    assert not any("points are lost" in text for text in conclusions(study(equal)))

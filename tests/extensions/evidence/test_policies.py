@@ -178,8 +178,9 @@ def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     web = records["web"]
     read = sum(each.is_right and each.verdict == "read" for each in web)
     right = sum(each.is_right for each in web)
-    assert numbers(sentences, "web", "right by reading") == (read, len(web))
-    assert numbers(sentences, "web", "without reading") == (right - read, len(web))
+    words = "right, and read from a page that was shown,"
+    assert numbers(sentences, "web", words) == (read, len(web))
+    assert numbers(sentences, "web", "right, and not read,") == (right - read, len(web))
     split = cells(ablation(comparison), "web")
     shifted = {each.sample: each for each in records["web~shifted"]}
     both = sum(each.is_right and shifted[each.sample].is_right for each in web)

@@ -154,7 +154,7 @@ def report(browser, tmp_path):
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
     folder = stage.make_run(tmp_path / "run", ["s1"], model=HOSTILE)
     file = tmp_path / "report.html"
-    comparison = Comparison(made, Options(resamples=1000))
+    comparison = Comparison(made, Options())
     chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
     file.write_text(report_of([chapter], HOSTILE))
     page = browser.new_page(viewport={"width": 1280, "height": 800})

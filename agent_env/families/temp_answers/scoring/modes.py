@@ -39,7 +39,7 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
     within,
 )
-from agent_env.sdk.results import mean_intervals
+from agent_env.sdk.results import Estimate
 
 ScaleGroup = tuple[str, ...]
 """Dataset, split and unit; in `paper` TTQA has one group for head and tail: dataset and unit."""
@@ -309,7 +309,7 @@ class Summary:
     """By unit: answers with an amount but without MASE, because all golds of the unit are equal."""
     intervals: dict[str, tuple[float, float]] | None = None
     """95 % intervals by metric (`within_K` is EM@k), for those that have one by
-    `intervals.mean_intervals`; None where not requested."""
+    `intervals.Estimate.of_mean`; None where not requested."""
 
 
 def summarize(
@@ -320,23 +320,16 @@ def summarize(
     summaries = tuple(map(_summary, scored, items_by_file))
     if not intervals:
         return summaries
-    # of each file, by metric; an infinite mean has none. Files with the same clusters in the same
-    # order are drawn together: the draws are the same, and made once.
-    alike: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for k, items in enumerate(scored):
-        alike[tuple(dict.fromkeys(item.row.cluster for item in items))].append(k)
-    by_file: list[dict[str, tuple[float, float]]] = [{} for _ in scored]
-    for clusters, own in alike.items():
-        columns = [(k, name, col) for k in own for name, col in _columns(scored[k]).items()]
-        ends = mean_intervals(
-            [column for *_, column in columns],
-            [name not in MEANS for _, name, _ in columns],
-            clusters,
-        )
-        for (k, name, _), interval in zip(columns, ends, strict=True):
-            if interval is not None:
-                factor = 1 if name in MEANS else 100
-                by_file[k][name] = (factor * interval[0], factor * interval[1])
+    # of each file, by metric; an infinite mean has none
+    by_file: list[dict[str, tuple[float, float]]] = []
+    for items in scored:
+        own = {n: Estimate.of_mean(c, n not in MEANS) for n, c in _columns(items).items()}
+        by_file.append({
+            name: (each.low * factor, each.high * factor)
+            for name, each in own.items()
+            if each.low is not None and each.high is not None
+            for factor in (1 if name in MEANS else 100,)
+        })  # fmt: skip
     return tuple(replace(s, intervals=own) for s, own in zip(summaries, by_file, strict=True))
 
 

@@ -141,7 +141,7 @@ def test_means_comparisons_and_diagnoses_are_those_of_the_logs(inspect_runs):
         assert mean == pytest.approx(theirs["length"]["mean"].value)
 
     def differences(*paths):
-        options = CompareOptions(runs=paths, resamples=1000, cluster="level")
+        options = CompareOptions(runs=paths, cluster="level")
         (task,) = compare_tasks(options, pytest.fail)
         return [(c.difference.value, c.pairs) for c in task.comparison.contrasts]
 

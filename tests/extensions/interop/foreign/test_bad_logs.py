@@ -25,7 +25,7 @@ def _read(path):
 def _compare(*paths):
     """The remarks of the comparison, and the notes of the reading."""
     notes = []
-    (task,) = compare_tasks(CompareOptions(runs=paths, resamples=1000), notes.append)
+    (task,) = compare_tasks(CompareOptions(runs=paths), notes.append)
     return task.comparison.study.notes, notes
 
 
@@ -78,7 +78,7 @@ def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
 def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
     rows = _lm_rows(values * 20)
     files = [_lines(tmp_path / n / "samples_x.jsonl", rows) for n in ("a", "b")]
-    (task,) = compare_tasks(CompareOptions(runs=tuple(files), resamples=1000), lambda text: None)
+    (task,) = compare_tasks(CompareOptions(runs=tuple(files)), lambda text: None)
     tables = select_tables(task.comparison, ["all"], ())
     text = json.dumps(comparison_json(task.comparison, tables), allow_nan=False)
     conditions = json.loads(text)["conditions"]

@@ -35,7 +35,7 @@ TABLE = """question,model,right,topic,tokens,error
 
 def _compare(*paths, **changes):
     notes = []
-    options = CompareOptions(runs=paths, resamples=1000, **changes)
+    options = CompareOptions(runs=paths, **changes)
     (task,) = compare_tasks(options, notes.append)
     return task, notes
 

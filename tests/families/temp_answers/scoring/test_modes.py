@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers.commands import disagreements
-from agent_env.families.temp_answers.paper_measures import Answers, baselines, spearman
+from agent_env.families.temp_answers.paper_measures import Answers, baselines
 from agent_env.families.temp_answers.responses import Response, ResponseFile
 from agent_env.families.temp_answers.scoring.modes import score_paper, score_v2, summarize
 
@@ -137,10 +137,6 @@ def test_units_missing_golds_and_intervals_change_what_they_should():
     assert high - low > 2 * 1.96 * 100 * math.sqrt(0.25 / 40) * 0.9  # pairs count once
     (right,) = v2(table_file([years(5, 5)] * 6))
     assert right.intervals["exact_match"] == (pytest.approx(43.85, abs=0.01), 100.0)
-    assert spearman([(1, 1), (2, 2), (3, 3)]) == pytest.approx(1.0)
-    assert spearman([(1, 3), (2, 2), (3, 1)]) == pytest.approx(-1.0)
-    assert spearman([(1, 1), (1, 2)]) is None
-    assert spearman([(1, 1), (2, 2), (2, 3), (4, 4)]) == pytest.approx(0.9487, abs=1e-4)
     file = table_file(FINER)
     (items,), (found,) = score_v2([file]).items, v2(file)
     assert [(i.exact, i.floor, i.rounded, i.outcome) for i in items] == [
