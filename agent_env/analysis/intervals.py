@@ -97,6 +97,7 @@ class Means:
     """The means of columns over clusters, each with a value per sample, NaN where there is none;
     with `bottoms` the ratios of two columns' sums."""
 
+    @np.errstate(over="ignore", invalid="ignore")  # sums may be no numbers
     def __init__(self, tops: Floats, clusters: Ints, bottoms: Floats | None = None) -> None:
         bottoms = np.ones_like(tops) if bottoms is None else bottoms
         known = ~np.isnan(tops) & ~np.isnan(bottoms)
@@ -127,6 +128,8 @@ class Means:
         if kind == "mean":
             if self.errors[k] <= _NOTHING:
                 return Estimate(value, None, None, "all values equal", samples, int(clusters))
+            if not np.isfinite(self.errors[k]):
+                return Estimate(value, None, None, "sums are no numbers", samples, int(clusters))
             low, high, method = self._of_mean(k, 1 - level)
             low, high = min(value, max(low, ends[0])), max(value, min(high, ends[1]))
         elif kind == "rate":
@@ -168,6 +171,7 @@ class Means:
         return value - half, value + half, "Student's t"
 
     @cached_property
+    @np.errstate(over="ignore", invalid="ignore")
     def _studentised(self) -> Floats:
         """(drawn − mean) / its standard error, resamples by columns; a column is NaN where too many
         draws have no variance."""

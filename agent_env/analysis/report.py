@@ -22,6 +22,7 @@ from agent_env.analysis.first_page import (
     outcome_text,
 )
 from agent_env.analysis.html import PORTRAIT, inline_svg, page
+from agent_env.analysis.intervals import RESAMPLES, SEED
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import LAYOUTS, statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
@@ -51,7 +52,8 @@ def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> l
     test = (
         f"Main metric: {comparison.metric}. {comparison.cluster_count} clusters of samples are "
         "independent. Intervals are at 95 %: of rates Wilson's, of paired differences of rates "
-        "Tango's, both at the effective n; of other means a studentised bootstrap of clusters. "
+        "Tango's, both at the effective n; of other means a studentised bootstrap of clusters "
+        f"({RESAMPLES:,} resamples, seed {SEED}). "
         "p-values are exact (McNemar, or the signs of clusters), two-sided, corrected by Holm over "
         "the table; simultaneous intervals are Bonferroni's."
     )

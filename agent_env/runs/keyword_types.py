@@ -128,11 +128,9 @@ class CompareKeywords(TypedDict, total=False):
     metric: str | None
     baseline: str | None
     contrasts: Sequence[str] | str
-    wanted: float
     margin: float | None
     columns: Path | str | None
     cluster: str | None
     require: Sequence[str] | str
     junit: Path | str | None
     strict: bool
-    resamples: int

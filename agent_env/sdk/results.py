@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.html import page as page
     from agent_env.analysis.html import rendered as rendered
     from agent_env.analysis.intervals import Estimate as Estimate
-    from agent_env.analysis.intervals import Kind as Kind
     from agent_env.analysis.intervals import Means as Means
     from agent_env.analysis.intervals import Measurement as Measurement
     from agent_env.analysis.intervals import rank_correlation as rank_correlation

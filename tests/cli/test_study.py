@@ -69,7 +69,7 @@ def test_an_error_of_one_run_does_not_keep_the_next_and_compare_tells_each_task(
     assert names == [["a explicit − a base", "b explicit − b base"]] * 2
     late = agent_env("compare", "s/few", "--contrast", "base:explicit", "--contrast",
                      "base@a:base@b", cwd=study)  # fmt: skip
-    assert late.stdout.count("exploratory") > 0
+    assert late.stdout.count("Exploratory: ") > 0
 
 
 def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch):

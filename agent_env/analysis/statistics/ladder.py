@@ -74,6 +74,8 @@ def _of_run(
     for (before, after), step in (STEPS | BESIDE).items():
         if before not in columns or after not in columns:
             continue
+        if not (columns[before] + columns[after])[~lacking].any():
+            continue  # nothing could be lost
         values = np.where(lacking, np.nan, columns[after] - columns[before])
         web = by_name[before].finished if after == "cited" else ()
         if web and all(each.provenance and each.provenance.lookups for each in web):
@@ -113,7 +115,7 @@ def ladder(comparison: Comparison) -> ResultTable:
     rows = tuple(
         (model, c.name, f"{c.planned.after} − {c.planned.before}", c.difference.cell, c.p_holm,
          c.pairs)
-        for model, contrasts in by_model.items() for c in contrasts if c.better or c.worse
+        for model, contrasts in by_model.items() for c in contrasts
     )  # fmt: skip
     columns = (
         Column("model", rank=3), Column("lost at"), Column("difference", rank=2),
@@ -123,6 +125,6 @@ def ladder(comparison: Comparison) -> ResultTable:
         f"Points lost: mean difference in {comparison.metric} on the same samples; down to writing "
         "the answer down they add up to 1 − web, if no condition is missing.",
         "p (Holm): exact, corrected over a model's steps. n: samples with an answer under all of "
-        "these conditions. Without steps at which no sample gains or loses.",
+        "these conditions. Without steps at which nothing is right before or after.",
     )
     return ResultTable("ladder", "Where are points lost?", columns, rows, notes)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from statistics import stdev
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,6 @@ from agent_env.sdk.results import (
     Column,
     Comparison,
     Estimate,
-    Kind,
     Means,
     ResultTable,
     Statistic,
@@ -76,6 +76,7 @@ def macro_mean(comparison: Comparison, arm: Arm, quantity: str) -> Estimate:
     return _macro(comparison, comparison.column(arm, quantity), comparison.kind(quantity))
 
 
+Kind = Literal["rate", "difference", "mean"]
 ENDS: Mapping[Kind, tuple[float, float]] = {
     "rate": (0.0, 1.0), "difference": (-1.0, 1.0), "mean": (-inf, inf),
 }  # fmt: skip

@@ -75,6 +75,7 @@ def test_the_losses_add_up_to_what_the_web_lacks_over_the_samples_that_all_answe
         "using the date that was shown": ("cited − web, date shown", pytest.approx(0.1), 10),
         "reading the page": ("facts − cited", pytest.approx(0.1), 10),
         "computing with the facts": ("explicit − facts", pytest.approx(0.1), 10),
+        "writing the answer down": ("1 − explicit", 0.0, 10),
         "searching only once": ("web − web-once", pytest.approx(0.1), 10),
     }
     # 5 of 10 lost, none won: p = 0.0625, which shows nothing

@@ -65,8 +65,8 @@ def test_runs_comparisons_and_samples_are_listed(client):
     assert "<td>1.000</td>" in text
     text = client.get("/run/one/compare").text
     question = text.index("Does one get better on time-puzzles with base than under web?")
-    assert question < text.index("base against web") < text.index("Conditions of")
-    assert "Differences, paired by sample" in text
+    assert question < text.index("base against web") < text.index("How well does each condition")
+    assert "How large are the differences" in text
     both = client.get("/run/one/compare?runs=all").text
     assert "two web − one web" in both
     text = client.get("/run/one/compare?runs=all").text
@@ -82,7 +82,7 @@ def test_runs_comparisons_and_samples_are_listed(client):
     assert "same as that of the first day of the Falklands War." in text
     text = client.get("/run/hostile/compare").text
     assert "do on time-puzzles?" in text
-    assert "Differences, paired by sample" not in text
+    assert "How large are the differences" not in text
     assert "<script>hacked" not in text
 
 
@@ -99,7 +99,7 @@ def test_a_run_tells_whether_its_tools_arrived(tmp_path):
     with viewer(tmp_path) as client:
         assert 'title="&lt;b&gt;dropped&lt;/b&gt;">(!)' in _settled(client, "/run/run/")
         text = client.get("/run/run/compare").text
-    assert "<h3>Tools check</h3>" in text
+    assert "<h3>Did the tools reach the model?</h3>" in text
     assert '<td>web (!)</td><td class="n">+0</td>' in text or "<td>web (!)</td>" in text
     assert "web (!): cannot mean anything: &lt;b&gt;dropped&lt;/b&gt;." in text
 

@@ -78,7 +78,7 @@ def test_a_table_is_compared_by_model_and_cluster_on_one_axis(tmp_path):
     figure = condition_bars(task.comparison)
     (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
     assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
-    assert "outcomes" not in [table.name for table in select_tables(task.comparison, ["all"], ())]
+    assert "outcomes" not in [table.name for table in select_tables(task.comparison, None, ())]
 
 
 @pytest.mark.parametrize(
