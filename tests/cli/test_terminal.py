@@ -170,5 +170,5 @@ def test_lines_beside_the_progress_bar_are_guarded_too(monkeypatch, web_run):
 @pytest.mark.parametrize("words", [("--plain", "show"), ("show", "--plain")])
 def test_plain_may_stand_anywhere_and_shows_no_table(web_run, words):
     done = agent_env(*words, str(web_run))
-    assert "web: episodes 2; exact_match 1.000" in done.stdout
+    assert "web: n 1; exact_match 1.000" in done.stdout
     assert "─" not in done.stdout
