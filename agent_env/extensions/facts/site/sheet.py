@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from calendar import month_name
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -23,7 +22,7 @@ from typing import Literal
 
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import PartialDate
-from agent_env.temporal.written import MONTH, WEEKDAYS, month_number
+from agent_env.temporal.written import MONTH, MONTHS, WEEKDAYS, month_number
 
 Row = tuple[str, ...]
 """A heading and its cells."""
@@ -34,8 +33,7 @@ Block = tuple[BlockKind, tuple[Row, ...]]
 """Lines of one kind: a paragraph, heading or item has one cell, a row of a table several."""
 
 _MARKUP = re.compile("\ue000([^\ue000\ue001]*)\ue001([^\ue000-\ue002]*)\ue002|\ue003(\\d+)\ue004")
-_HREF = re.compile("\ue001([^\ue000-\ue002]*)\ue002")
-_DAY = re.compile(rf"\b(?:(\d\d?) ({MONTH})|({MONTH}) (\d\d?),) (\d{{4}})\b")
+_DAY = re.compile(rf"\b(?:(\d\d?) (?=[A-Z])({MONTH})|(?=[A-Z])({MONTH}) (\d\d?),) (\d{{4}})\b")
 
 
 def link(text: str, url: str) -> str:
@@ -139,8 +137,7 @@ def _html(kind: BlockKind, rows: tuple[Row, ...]) -> str:
 
 
 def _inline(text: str) -> str:
-    text = _DAY.sub(_time, escape(text))
-    return _MARKUP.sub(_in_html, _HREF.sub(lambda m: m[0].replace("&amp;", "&"), text))
+    return _MARKUP.sub(_in_html, _DAY.sub(_time, escape(text)))
 
 
 def _time(match: re.Match[str]) -> str:
@@ -153,7 +150,7 @@ def _time(match: re.Match[str]) -> str:
 def _in_html(match: re.Match[str]) -> str:
     if match[3]:
         return f'<sup><a href="#note-{match[3]}">[{match[3]}]</a></sup>'
-    return f'<a href="{escape(match[2])}">{match[1]}</a>'
+    return f'<a href="{match[2]}">{match[1]}</a>'
 
 
 _DRESS = {
@@ -188,9 +185,9 @@ class Writer:
             if day.month is None:
                 return str(day.year)
             if day.day is None:
-                return f"{month_name[day.month]} {day.year}"
+                return f"{MONTHS[day.month - 1]} {day.year}"
             day = day.first
-        month = month_name[day.month]
+        month = MONTHS[day.month - 1]
         if self._is_us:
             return f"{month} {day.day}, {day.year}"
         return f"{day.day} {month} {day.year}"

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
@@ -44,6 +45,7 @@ def presidency_title(person: str) -> str:
     return f"Presidency of {person}"
 
 
+@cache
 def article_url(title: str) -> str:
     return ENCYCLOPEDIA + quote(title.replace(" ", "_"), safe="")
 
