@@ -6,6 +6,7 @@ import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 from agent_env.errors import SearchError
@@ -125,10 +126,13 @@ class FullText:
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         texts = {url: text for url, _, text in rows}
-        hits = [Hit(url=u, title=t, snippet="") for u, t, x in rows if covers(t, x, words)]
+        ranked = titled_first(
+            [Hit(url=url, title=title, snippet="") for url, title, _ in rows], query
+        )
+        hits = (hit for hit in ranked if covers(hit.title, texts[hit.url], words))
         return [
             hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
-            for hit in titled_first(hits, query)[:limit]
+            for hit in islice(hits, limit)
         ]
 
     def _telling(self, words: list[str]) -> list[str]:

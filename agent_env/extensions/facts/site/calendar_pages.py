@@ -48,8 +48,8 @@ PAGES_UP_TO = 2_000
 
 def entries_of(tables: FactTables) -> Iterator[Entry]:
     """Beginnings, ends, births and deaths that are known to the day."""
-    items = [(dated(row), "begins", "ends", row.summary) for row in tables.events]
-    items += [(presidency(term), "begins", "ends", "") for term in tables.presidents]
+    items = [(dated(row), "first day", "last day", row.summary) for row in tables.events]
+    items += [(presidency(term), "first day", "last day", "") for term in tables.presidents]
     lives = [(Dated(r.person, r.start, r.end), r.description) for r in tables.people]
     lives += [(Dated(r.person, r.start, None), r.description) for r in tables.living]
     items += [(life, "born", "died", what) for life, what in lives]
@@ -61,7 +61,7 @@ def entries_of(tables: FactTables) -> Iterator[Entry]:
         for bound, what in ((item.start, begins), (item.end if begins else None, ends)):
             if bound is not None and (not isinstance(bound, PartialDate) or bound.day):
                 day = bound.first if isinstance(bound, PartialDate) else bound
-                yield day, what, item.title, about if what != "ends" else ""
+                yield day, what, item.title, about if what != "last day" else ""
 
 
 def calendar_pages(tables: FactTables, around: Surroundings) -> Iterator[partial[Iterator[Sheet]]]:
@@ -109,11 +109,10 @@ def _items(w: Writer, entries: Iterable[Entry]) -> Block:
     """Each with its whole date, so that the line can be told apart from what only names it."""
     items = []
     for day, what, title, about in entries:
-        item = f"{w.weekday(day)}: {link(title, article_url(title))} {what}".rstrip()
-        is_life = what in ("born", "died")
-        items.append(
-            f"{item}, {about}" if about and is_life else f"{item}. {about}".rstrip(". ") + "."
-        )
+        item = f"{w.weekday(day)}: {link(title, article_url(title))}"
+        item += f", {about}" if about and what in ("born", "died") else ""
+        item += f" ({what})" if what else ""
+        items.append(item if what in ("born", "died") or not about else f"{item}. {about}")
     return lines("ul", *items)
 
 
@@ -127,7 +126,7 @@ def year_page(year: int, entries: tuple[Entry, ...], ruling: tuple[Dated, ...]) 
     )  # fmt: skip
     blocks = [lines("p", lead)]
     for name, whats in (
-        ("Events", ("", "begins", "ends")),
+        ("Events", ("", "first day", "last day")),
         ("Births", ("born",)),
         ("Deaths", ("died",)),
     ):

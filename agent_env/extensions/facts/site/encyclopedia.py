@@ -139,7 +139,7 @@ def _when(row: EventRow, w: Writer, words: dict[str, str]) -> str:
 def _infobox(row: EventRow, around: Around, w: Writer, is_late: bool) -> Block:
     rows: list[Row] = [
         (event_title(row.event),),
-        (w.rng.choice(["Kind", "Type", "Nature"]), KIND_NAMES.get(row.kind, row.kind)),
+        (w.rng.choice(["Kind", "Type", "Nature"]), kind_name(row)),
     ]
     bounds = [("First day", row.start), ("Last day", row.end)]
     names = w.rng.choice([("First day", "Last day"), ("Began", "Ended"), ("Start", "End")])
@@ -294,6 +294,13 @@ def _anniversaries(
 
 KIND_NAMES = {"office": "term of office", "talks": "round of talks"}
 """Of kinds of events whose word alone says too little."""
+
+
+def kind_name(row: EventRow) -> str:
+    """What kind of event it is, as its page says."""
+    return KIND_NAMES.get(row.kind, row.kind)
+
+
 CALENDARS = ("hebrew", "persian", "coptic", "ethiopic")
 _EPOCH = date(1, 1, 1).toordinal() + 1721424.5
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 from random import Random
 
-from agent_env.extensions.facts.site.encyclopedia import LATEST
+from agent_env.extensions.facts.site.encyclopedia import LATEST, kind_name
 from agent_env.extensions.facts.site.sheet import (
     Difficulty,
     Sheet,
@@ -25,8 +25,8 @@ from agent_env.extensions.facts.tables.articles import GAZETTE, article_url, eve
 from agent_env.extensions.facts.tables.tables import EventRow
 
 NAMESAKES = {
-    "board game": "sold", "song": "played on the radio", "café": "open", "ferry": "in service",
-    "racehorse": "entered in races", "crossword series": "printed",
+    "board game": "sold", "song": "played on the radio", "stage play": "performed",
+    "comic series": "published", "radio play": "broadcast", "crossword series": "printed",
 }  # fmt: skip
 """What may bear the name of something else, and what is said of its time."""
 PLANNED = frozenset(
@@ -44,8 +44,8 @@ def traps(row: EventRow, level: Difficulty) -> Iterator[Sheet]:
     draw = rng.random()
     if draw < level.copies and row.start is not None and row.end is not None:
         yield outdated_copy(row, rng)
-    elif draw < level.copies + level.namesakes:
-        yield namesake(row, rng)
+    elif draw < level.copies + level.namesakes and (thing := namesake(row, rng)) is not None:
+        yield thing
     late = chance("anniversary", row.event)
     if late.random() < level.anniversaries and (report := anniversary(row, late)) is not None:
         yield report
@@ -67,8 +67,8 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     )
     blocks = (
         lines("p", w.say(f"misleading.{'planned' if is_plan else 'mirror'}", kept=kept)),
-        lines("p", f"{when} {row.summary}".strip()),
-        infobox((title,), ("Kind", row.kind), (names[0], first), (names[1], last)),
+        lines("p", when if is_plan else f"{when} {row.summary}".strip()),
+        infobox((title,), ("Kind", kind_name(row)), (names[0], first), (names[1], last)),
         lines("ul", link("Current version", article_url(title))),
     )
     url = COPIES + article_url(title).rsplit("/", 1)[1]
@@ -82,30 +82,23 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     )
 
 
-def namesake(row: EventRow, rng: Random) -> Sheet:
-    """Something else that bears the event's name."""
+def namesake(row: EventRow, rng: Random) -> Sheet | None:
+    """Something else that bears the event's name, and is younger; None where that is too young."""
     w, title = Writer("namesake", row.event), event_title(row.event)
     noun = rng.choice(list(NAMESAKES))
-    start = date(rng.randint(1960, 2015), rng.randint(1, 12), rng.randint(1, 28))
+    year = max(1960, row.end.year + 1) if row.end else 1960
+    if year > 2015:
+        return None
+    start = date(rng.randint(year, 2015), rng.randint(1, 12), rng.randint(1, 28))
     end = start + timedelta(days=rng.randint(200, 4000))
     first, last = w.day(start), w.day(end)
-    words = {"title": title, "it": row.event, "noun": noun, "kind": row.kind}
+    words = {"title": title, "it": row.event, "noun": noun, "kind": kind_name(row)}
     blocks = (
-        lines(
-            "p",
-            w.say(
-                "misleading.thing",
-                what=a(noun),
-                sold=NAMESAKES[noun],
-                first=first,
-                last=last,
-                **words,
-            ),
-            w.say("misleading.thing_more", **words),
-        ),
+        lines("p", w.say("misleading.thing", what=a(noun), sold=NAMESAKES[noun], first=first,
+                         last=last, **words), w.say("misleading.thing_more", **words)),
         infobox((title,), ("What", noun), ("From", first), ("Until", last)),
-        lines("ul", f"{link(title, article_url(title))}, the {row.kind}"),
-    )
+        lines("ul", f"{link(title, article_url(title))}, the {kind_name(row)}"),
+    )  # fmt: skip
     url = f"{THINGS}{slug(noun)}/{article_url(title).rsplit('/', 1)[1]}"
     return Sheet(url, title, blocks, f"invented: {a(noun)} named after {row.event}", since=end)
 

@@ -168,7 +168,7 @@ def _makers(tables: FactTables, level: Difficulty) -> Iterator[Maker]:
     for term in tables.presidents:
         terms[term.person].append(term)
     names = list(terms)
-    near = [None, *((presidency_title(n), article_url(presidency_title(n))) for n in names), None]
+    near = [None, *((n, article_url(presidency_title(n))) for n in names), None]
     for at, (name, spans) in enumerate(terms.items()):
         own_times = found.of_term([presidency(term) for term in spans])
         kin = (near[at], near[at + 2]) if len(spans) == 1 else (None, None)

@@ -259,10 +259,9 @@ def listed(parts: Iterable[str]) -> str:
 
 def plural(noun: str) -> str:
     """Of the kind of an event."""
-    known = {"crisis": "crises", "office": "terms of office", "match": "matches"}
-    if noun in known or noun.endswith("s"):
-        return known.get(noun, noun)
-    return f"{noun[:-1]}ies" if re.search(r"[^aeiou]y$", noun) else f"{noun}s"
+    known = {"crisis": "crises", "office": "terms of office", "games": "games", "talks": "talks"}
+    end = "es" if noun.endswith(("ss", "ch")) else "s"
+    return known.get(noun) or re.sub(r"(?<=[^aeiou])y$", "ie", noun) + end
 
 
 @dataclass(frozen=True, slots=True)

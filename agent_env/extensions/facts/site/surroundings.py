@@ -173,7 +173,7 @@ class Surroundings:
         life = self._lives[person]
         at = bisect_left(self._born, life.first)
         at += next(n for n, each in enumerate(self._births[at:]) if each.title == person)
-        events = tuple(self._part_in[person][:MOST])
+        events = tuple(sorted(self._part_in[person], key=lambda each: each.first)[:MOST])
         return Around(
             before=tuple(self._births[max(0, at - 1) : at]),
             after=tuple(self._births[at + 1 : at + 2]),
