@@ -1,7 +1,9 @@
 """What the web costs: the page store, full-text search, extraction, guards; figures by CPU time.
+What the sealed web is: its words, its repeated sentences, and how it is found by search.
 
-    python benchmarks/web.py            # all; about three minutes
-    python benchmarks/web.py --small    # a tenth of it
+    python -m benchmarks.web            # all; about four minutes
+    python -m benchmarks.web --small    # a tenth of it
+    python -m benchmarks.web --sealed   # the sealed web alone
 
 Pages are made from a seed with a vocabulary of 20,000 words drawn by Zipf's law, as texts are.
 """
@@ -10,14 +12,24 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
+import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
+from agent_env.extensions.facts.fiction.world import make_world
+from agent_env.extensions.facts.sealed import SealedWeb, shipped_image
+from agent_env.extensions.facts.site.render import render_all
+from agent_env.extensions.facts.site.sheet import LEVELS
+from agent_env.extensions.facts.tables.articles import article_url, event_title
+from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Page
 from agent_env.testing import puzzle
@@ -30,9 +42,14 @@ from benchmarks.extraction import pages as built_pages
 WORDS = [hashlib.sha256(str(n).encode()).hexdigest()[: 3 + n % 8] for n in range(20_000)]
 WEIGHTS = [1 / (n + 1) for n in range(len(WORDS))]
 SIZE = 100_000
+ADDRESS = re.compile(r" <https?://[^>]*>")
+SENTENCE_END = re.compile(r"(?<=[.!?]) (?=[A-Z])")
 
 
 def main() -> None:
+    if "--sealed" in sys.argv:
+        sealed_web()
+        return
     part = 10 if "--small" in sys.argv else 1
     with tempfile.TemporaryDirectory() as where:
         store_speed(Path(where), 1000 // part)
@@ -40,6 +57,57 @@ def main() -> None:
         search_speed(Path(where), 50_000 // part)
     extraction_speed()
     guard_speed()
+    sealed_web()
+
+
+def sealed_web() -> None:
+    """Each world by itself; then the store of the shipped one, and a first run of 60 episodes."""
+    for name, tables in {"real": shipped_tables(), "fictional": make_world(400, seed=3)}.items():
+        for level in ("medium", "hard"):
+            sheets = list(render_all(tables, LEVELS[level]))
+            own = {article_url(event_title(row.event)) for row in tables.events if row.start}
+            plain = {sheet.url: ADDRESS.sub("", sheet.text) for sheet in sheets}
+            lengths = [len(plain[url].split()) for url in sorted(own)]
+            prose = (
+                {each for line in text.splitlines() if line[-1:] in ".!?"
+                 for each in SENTENCE_END.split(line)} for text in plain.values()
+            )  # fmt: skip
+            sentences = Counter(each for page in prose for each in page)
+            again = sum(count > 1 for count in sentences.values()) / len(sentences)
+            web = SealedWeb.build(Path(":memory:"), tables, LEVELS[level])
+            ranks = Counter(rank_of(web, row) for row in tables.events)
+            web.close()
+            print(
+                f"sealed web, {name}, {level}: {len(sheets)} pages, {len(own)} articles of events"
+            )
+            print(
+                f"  words of an article        {statistics.median(lengths):9.0f} median, least "
+                f"{min(lengths)}"
+            )
+            print(
+                f"  sentences on several pages {again:9.2%}; the commonest is on "
+                f"{max(sentences.values()) / len(sheets):.2%} of the pages"
+            )
+            first, among = (n / ranks.total() for n in (ranks[0], ranks.total() - ranks[None]))
+            print(f"  found by description       {among:9.1%} in the first 10, {first:.1%} first")
+    shipped_tables()
+    told("the shipped web, built", [spent(shipped_image.__wrapped__) for _ in range(7)])
+    with tempfile.TemporaryDirectory() as where:
+        command = [sys.executable, "-m", "agent_env", "run", "time-puzzles", "--model", "reference",
+                   "--condition", "web", "--limit", "60", "--out"]  # fmt: skip
+        took = []
+        for n in range(5):
+            before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+            subprocess.run([*command, f"{where}/{n}"], check=True, capture_output=True)
+            took.append((sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before) * 1000)
+    told("a first run of 60 episodes", took)
+
+
+def rank_of(web: SealedWeb, row: EventRow) -> int | None:
+    """Where the article stands among the first ten results for the event's description."""
+    hits = asyncio.run(web.search.search(row.hint or row.event, 10))
+    url = article_url(event_title(row.event))
+    return next((n for n, hit in enumerate(hits) if hit.url == url), None)
 
 
 def text_of(rng: Random, size: int) -> str:
