@@ -126,13 +126,13 @@ class FullText:
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
         texts = {url: text for url, _, text in rows}
-        ranked = titled_first(
+        hits = titled_first(
             [Hit(url=url, title=title, snippet="") for url, title, _ in rows], query
         )
-        hits = (hit for hit in ranked if covers(hit.title, texts[hit.url], words))
+        shown = (hit for hit in hits if covers(hit.title, texts[hit.url], words))
         return [
             hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
-            for hit in islice(hits, limit)
+            for hit in islice(shown, limit)
         ]
 
     def _telling(self, words: list[str]) -> list[str]:

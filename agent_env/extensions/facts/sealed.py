@@ -1,8 +1,8 @@
 """The sealed web: pages rendered from fact tables, searched without a network.
 
 Retrieval takes work: for many events an outdated copy, a thing of the same name or a later
-commemoration ranks above the article. What those pages say beside the article is invented and
-marked so on the page.
+commemoration ranks above the article. What such a page says beside the article is invented, and it
+says so in its source alone.
 """
 
 from __future__ import annotations
