@@ -73,13 +73,8 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     )
     url = COPIES + article_url(title).rsplit("/", 1)[1]
     since = max(end + timedelta(days=40), row.end.last)
-    return Sheet(
-        url,
-        title,
-        blocks,
-        f"invented: an old version with other dates than {row.event}",
-        since=since,
-    )
+    truth = f"invented: an old version with other dates than {row.event}"
+    return Sheet(url, title, blocks, truth, since=since)
 
 
 def namesake(row: EventRow, rng: Random) -> Sheet | None:
