@@ -91,7 +91,8 @@ class ParsedQuestion:
 
 
 def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
-    """All interpretations, without repeats; () where the words are not those of `wording`.
+    """All interpretations, without repeats, those with the shortest values first; () where the
+    words are not those of `wording`.
 
     Words alone do not always say where a value ends or which table is meant: the rows have to.
     """
@@ -100,7 +101,7 @@ def parse_question(question: str) -> tuple[ParsedQuestion, ...]:
     for parse in parses:
         if parse is not None and parse not in unique:
             unique.append(parse)
-    return tuple(unique)
+    return tuple(sorted(unique, key=lambda parse: sum(map(len, parse.keys.values()))))
 
 
 def _domain_questions(question: str) -> Iterator[ParsedQuestion]:

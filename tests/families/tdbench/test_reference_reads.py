@@ -13,6 +13,7 @@ from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.extensions.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.records.schema import Condition, Message
 from agent_env.tasks.family import by_digest
@@ -138,3 +139,18 @@ def test_questions_are_answered_rightly_from_the_web():
         if task.scorer(sample, episode).metrics["answer"] < 1:
             wrong.append(sample.id)
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("question", "keys"),
+    [
+        ("Which holder of a listed post of the OECD left office before 28 September 2006?",
+         {"country": "the OECD"}),
+        ("Which President of a listed organisation entered office before March 20, 2018 and went "
+         "out of office on December 1, 2019?", {"post": "President"}),
+        ("For tariff plus, which price stands in an entry that started after 1 May 2020?",
+         {"tariff": "plus"}),
+    ],
+)  # fmt: skip
+def test_the_first_interpretation_is_the_one_whose_values_are_shortest(question, keys):
+    assert parse_question(question)[0].keys == keys
