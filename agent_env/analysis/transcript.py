@@ -160,7 +160,7 @@ def record_lines(record: Provenance) -> Iterator[str]:
     for each in record.errors.wrong:
         wrong[tuple(ref.text or ref.type for ref in each.violates)].append(each.date)
     for violated, dates in wrong.items():
-        yield f"  {_cut(', '.join(dates), DATES)}: wrong, as against"
+        yield f"  {_cut(', '.join(dates), DATES)} violate{'s' * (len(dates) == 1)}:"
         yield from (f"    - {text}" for text in violated)
         if not violated:
             yield "    - no constraint that could be checked"

@@ -456,7 +456,7 @@ def test_sums_and_words():
         "web/p.1: guessed: nothing that was shown agrees with it",
         "  failed first: not found",
         "  web: 1 call, not used in the answer",
-        "  1960-07-25: wrong, as against",
+        "  1960-07-25 violates:",
         "    - on the day of the month on which the conference began",
     ]
     ref = ConstraintRef(index=0, type="month", text="The month is July.", source="calculation")
@@ -468,7 +468,7 @@ def test_sums_and_words():
         ),
     )
     assert list(record_lines(diagnoses[0].model_copy(update={"errors": errors})))[3:6] == [
-        "  1960-06-01, 1960-06-02: wrong, as against",
+        "  1960-06-01, 1960-06-02 violate:",
         "    - The month is July.",
         "  1960-07-01, 1960-07-02: missing; most likely misread: The month is July "
         "(the wrong dates violate it)",

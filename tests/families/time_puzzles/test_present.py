@@ -58,7 +58,7 @@ def holds(text, day, today):
         return today - timedelta(weeks=int(found[1])) <= day < today
     if "week" in text and "lies" in text:
         return (today - day).days - today.weekday() in range(1, 8)
-    for words, back in (("present", 0), ("in last", 1), ("before last", 2)):
+    for words, back in (("present", 0), ("the previous", 1), ("before last", 2)):
         if "lies" in text and words in text and "month" in text:
             first, after = month_before(today, back)
             return first <= day < after
