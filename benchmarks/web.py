@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -29,10 +29,19 @@ from agent_env.extensions.facts.sealed import SealedWeb, shipped_image
 from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.site.sheet import LEVELS
 from agent_env.extensions.facts.tables.articles import article_url, event_title
-from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
+from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
+from agent_env.extensions.reference.turns import History, _hits
+from agent_env.families.time_puzzles.candidates import event_facts
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.guarantees import proofs_of
+from agent_env.families.time_puzzles.reference_lookups import find_thoroughly, read_constraint
+from agent_env.families.time_puzzles.wording import Wording
 from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Page
+from agent_env.temporal.days import PUZZLE_DAYS
 from agent_env.testing import puzzle
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.web_search import WebSearch
 from agent_env.web.extract import extract
 from agent_env.web.full_text import FullText
 from agent_env.web.guards import Guard
@@ -76,6 +85,7 @@ def sealed_web() -> None:
             again = sum(count > 1 for count in sentences.values()) / len(sentences)
             web = SealedWeb.build(Path(":memory:"), tables, LEVELS[level])
             ranks = Counter(rank_of(web, row) for row in tables.events)
+            proved = list(proofs_found(web, tables))
             web.close()
             print(
                 f"sealed web, {name}, {level}: {len(sheets)} pages, {len(own)} articles of events"
@@ -90,6 +100,7 @@ def sealed_web() -> None:
             )
             first, among = (n / ranks.total() for n in (ranks[0], ranks.total() - ranks[None]))
             print(f"  found by description       {among:9.1%} in the first 10, {first:.1%} first")
+            print(f"  proof by four searches     {sum(proved) / len(proved):9.1%} of the events")
     shipped_tables()
     told("the shipped web, built", [spent(shipped_image.__wrapped__) for _ in range(7)])
     with tempfile.TemporaryDirectory() as where:
@@ -108,6 +119,24 @@ def rank_of(web: SealedWeb, row: EventRow) -> int | None:
     hits = asyncio.run(web.search.search(row.hint or row.event, 10))
     url = article_url(event_title(row.event))
     return next((n for n, hit in enumerate(hits) if hit.url == url), None)
+
+
+def proofs_found(web: SealedWeb, tables: FactTables) -> Iterator[bool]:
+    """Of each event, whether the reference opens a proving page after at most four searches."""
+    sets = DaySets(PUZZLE_DAYS, tables)
+    wording = Wording(tables, sets)
+    tools = {"web_search": WebSearch(web.search), "open_page": OpenPage(web)}
+    for fact in filter(None, (next(iter(event_facts(row)), None) for row in tables.events)):
+        lookup, history = read_constraint(wording.implicit(fact)), History()
+        while (state := find_thoroughly(lookup, history, set(tools))).call:
+            name, arguments = state.call
+            output = asyncio.run(tools[name].run(dict(arguments))).output
+            if name == "web_search":
+                history.searches[arguments["query"]] = _hits(output)
+            else:
+                history.pages[arguments["url"]] = output
+        urls = proofs_of([fact], sets)[0].urls
+        yield state.url in urls and len(history.searches) <= 4
 
 
 def text_of(rng: Random, size: int) -> str:
