@@ -263,10 +263,8 @@ class Comparison:
     def remarks(self) -> tuple[str, ...]:
         remarks = [*self.study.notes]
         n, groups = len(self._row), self.cluster_count
-        if n == 1:
-            remarks.append("There is one sample only: no interval and no test is due.")
-        elif groups < n:
-            rough = " So few clusters make the intervals rough." if groups < 20 else ""
+        if groups < n:
+            rough = " So few clusters make the intervals rough." if 1 < groups < 20 else ""
             drawn = f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n}"
             remarks.append(f"{drawn} samples.{rough}")
         sources = {s for arm in self.study.arms for o in arm.observations for s in o.usage_sources}

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,10 +28,7 @@ from agent_env.analysis.drawing import (
 )
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Column
-from agent_env.analysis.statistics.noise import pass_hat
 from agent_env.analysis.study import Arm
-from agent_env.models.addresses import short_names
-from agent_env.tasks.moving import in_years
 
 if TYPE_CHECKING:
     from matplotlib.typing import FillStyleType
@@ -106,16 +102,6 @@ def legend(figure: Figure, axeses: Iterable[Axes]) -> None:
     columns = max(1, min(6, len(by_label), int(figure.get_figwidth() * 12 / (longest + 6))))
     figure.legend(list(by_label.values()), list(map(str, by_label)), loc="outside upper center",
                   ncols=columns, frameon=False, fontsize=9)  # fmt: skip
-
-
-def panels(count: int, sharey: bool = False, sharex: bool = False) -> tuple[Figure, list[Axes]]:
-    columns = min(3, count)
-    rows = -(-count // columns)
-    figure = Figure(figsize=(4.2 * columns + 1.2, 3.2 * rows + 0.9), layout="constrained")
-    axeses = figure.subplots(rows, columns, sharey=sharey, sharex=sharex, squeeze=False)
-    for axes in axeses.flat[count:]:
-        axes.set_visible(False)
-    return figure, list(axeses.flat[:count])
 
 
 def dodged(points: Sequence[tuple[float, float]], spans: tuple[float, float]) -> list[float]:
@@ -243,81 +229,6 @@ def drawn(comparison: Comparison, names: Iterable[str]) -> dict[str, Figure]:
     return {name: figure for name, figure in figures if figure is not None}
 
 
-def by_solutions(comparison: Comparison) -> Figure | None:
-    """The main metric over the solution count; None where samples have none."""
-    if len(comparison.groups.get("solutions", {})) < 2:
-        return None
-    by_count = comparison.by_group("solutions", comparison.metric)
-    return _lines(comparison, by_count, "number of solutions", words(comparison.metric))
-
-
-def _lines(
-    comparison: Comparison, by_place: Mapping[str, list[Estimate]], across: str, up: str
-) -> Figure:
-    """Estimates of the arms over named places, a panel per run, a line per condition."""
-    runs, styles = runs_of(comparison), looks(comparison.study.arms)
-    figure, axeses = panels(len(runs), sharey=True, sharex=True)
-    for axes, (title, indices) in zip(axeses, runs.items(), strict=True):
-        for k, i in enumerate(indices):
-            name = comparison.study.arms[i].name_in_run
-            values, errors = bars_of([estimates[i] for estimates in by_place.values()])
-            shift = (k - (len(indices) - 1) / 2) * 0.09
-            known = [j for j, e in enumerate(by_place.values()) if e[i].value is not None]
-            look = styles[name]
-            axes.errorbar(
-                [j + shift for j in known], [values[j] for j in known],
-                yerr=[[errors[s][j] for j in known] for s in (0, 1)], label=literal(name),
-                color=look.colour, marker=look.marker, linestyle=look.line, markersize=5,
-                linewidth=1.4, elinewidth=0.7, capsize=2,
-            )  # fmt: skip
-        axes.set_title(literal(title), fontsize=10)
-        axes.set_xticks(range(len(by_place)), list(by_place))
-        limit(axes, comparison)
-        clean(axes)
-    figure.supxlabel(f"{across} ({BARS})", fontsize=10)
-    figure.supylabel(up, fontsize=10)
-    legend(figure, axeses)
-    return figure
-
-
-def clock(comparison: Comparison) -> Figure | None:
-    """Over the days of the world, the answers that follow the clock; None without days."""
-    from agent_env.analysis.statistics import clock as days
-
-    arms = days.arms_on_days(comparison)
-    lines: dict[str, dict[str, list[Arm]]] = {arm.model: {} for arm in arms}
-    titles = short_names(list(lines))
-    for arm in sorted(arms, key=lambda arm: arm.condition.today or ""):
-        name = arm.condition.name.replace(f"~on-{arm.condition.today}", "")
-        name += ", day said" if arm.condition.says_today else ""
-        lines[arm.model].setdefault(name, []).append(arm)
-    if not arms or all(len(own) < 2 for names in lines.values() for own in names.values()):
-        return None
-    figure, axeses = panels(len(lines), sharey=True)
-    names = list(dict.fromkeys(name for own in lines.values() for name in own))
-    for axes, (model, own) in zip(axeses, lines.items(), strict=True):
-        for name, of_name in own.items():
-            look = _look(names.index(name))
-            shift = (names.index(name) - (len(names) - 1) / 2) * 0.4  # so that bars stand apart
-            today = (date.fromisoformat(arm.condition.today or "") for arm in of_name)
-            at = [in_years(day) + shift for day in today]
-            estimates = [days.follows(comparison, arm) for arm in of_name]
-            if any(each.value is None for each in estimates):
-                continue
-            values, lengths = bars_of(estimates)
-            axes.errorbar(
-                at, values, lengths, label=literal(name), color=look.colour, marker=look.marker,
-                capsize=2,
-            )  # fmt: skip
-        axes.set_title(literal(titles[model]), fontsize=10)
-        axes.set_ylim(-0.04, 1.04)
-        clean(axes)
-    figure.supxlabel(f"day of the world ({BARS})", fontsize=10)
-    figure.supylabel("share right on the day", fontsize=10)
-    legend(figure, axeses)
-    return figure
-
-
 def condition_bars(comparison: Comparison) -> Figure | None:
     """The main metric and output tokens as bars with error bars, a row per run."""
     runs, styles = runs_of(comparison), looks(comparison.study.arms)
@@ -432,22 +343,8 @@ def _costs_and_scores(
                   label=literal(title))  # fmt: skip
 
 
-def reliability(comparison: Comparison) -> Figure | None:
-    """pass^k over k, a line per condition and a panel per run; None without repeats."""
-    by_k = {str(k): estimates for k, estimates in pass_hat(comparison).items()}
-    if len(by_k) < 2:
-        return None
-    figure = _lines(comparison, by_k, "k episodes of one sample, all right", "pass^k")
-    for axes in figure.axes:
-        axes.set_ylim(-0.04, 1.04)  # a share, whatever the metric is
-    return figure
-
-
 MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
     "forest": forest,
-    "by-solutions": by_solutions,
     "conditions": condition_bars,
     "frontier": frontier,
-    "reliability": reliability,
-    "clock": clock,
 }

@@ -181,12 +181,9 @@ FIGURES = {
     "conditions": ("conditions", "The score and output tokens by condition, with 95 % intervals."),
     "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
                  "cheaper equals. Without conditions that give the answer away."),
-    "by-solutions": ("by-solutions", "The score over the number of solutions, a panel per run."),
-    "reliability": ("reliability", "pass^k: the chance that k episodes of one question are all "
-                    "right."),
 }  # fmt: skip
 """By name: the table that the figure follows, and its caption."""
-EVIDENCE = ("shortcuts", "tools_check", "outcomes", "answers", "evidence", "tool-use")
+EVIDENCE = ("shortcuts", "tools_check", "answers", "evidence", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
 """A longer table stands in the appendix; more conditions have no other figures than the forest."""
@@ -236,7 +233,6 @@ def chapter_of(
     figures = _figures(comparison, prefix)
     same: list[str] = []
     further = conclusions(comparison)[SENTENCES:]
-    results += _grid(comparison)
     results += _sentences("Further conclusions", further[:MOST_SENTENCES])
     for table, place in _tables(comparison):
         whole = table.without_empty()
@@ -277,19 +273,6 @@ def _sentences(title: str, sentences: Sequence[str]) -> list[ResultTable]:
     """Sentences as a list; none without any."""
     rows = tuple((text,) for text in sentences)
     return [ResultTable("sentences", title, (Column(""),), rows)] if rows else []
-
-
-def _grid(comparison: Comparison) -> list[ResultTable]:
-    """The score by model and condition, where there are several of both."""
-    arms, means = comparison.study.arms, comparison.means[comparison.metric]
-    scores = {(a.run, a.name_in_run): m.value for a, m in zip(arms, means, strict=True)}
-    labels = {arm.run: arm.model_label for arm in arms}
-    names = list(dict.fromkeys(arm.name_in_run for arm in arms))
-    if len(labels) < 2 or len(names) < 2 or len(names) == len(arms):
-        return []
-    rows = tuple((label, *(scores.get((run, n)) for n in names)) for run, label in labels.items())
-    columns = (Column("model"), *map(Column, names))
-    return [ResultTable("grid", f"{comparison.metric} by model and condition", columns, rows)]
 
 
 def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:

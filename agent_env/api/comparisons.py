@@ -55,7 +55,7 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comp
 
 class Comparison:
     """Conditions over the same samples. Each statistic is a table and an attribute: `conditions`,
-    `differences`, `tools_check`, `use`, `outcomes` and those of the task; `dir()` lists them."""
+    `differences`, `tools_check`, `use` and those of the task; `dir()` lists them."""
 
     def __init__(self, task: TaskComparison, objects: Objects = NO_OBJECTS) -> None:
         self._task, self._comparison, self._objects = task, task.comparison, objects

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LARGE = 5_000
 """Episodes."""
-SHOWN = ("conditions", "frontier", "by-solutions", "reliability")
+SHOWN = ("conditions", "frontier")
 """Figures of a comparison."""
 
 

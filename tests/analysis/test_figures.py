@@ -21,9 +21,7 @@ def comparison():
 
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     figures = all_figures(comparison)
-    assert list(figures) == [
-        "forest", "conditions", "frontier", "reliability",
-    ]  # fmt: skip
+    assert list(figures) == ["forest", "conditions", "frontier"]
     svg, png, pdf = save(figures["forest"], tmp_path, "forest")  # the report draws them all
     assert b"<svg" in svg.read_bytes()
     assert png.read_bytes().startswith(b"\x89PNG")

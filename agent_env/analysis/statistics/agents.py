@@ -42,7 +42,7 @@ def agents(comparison: Comparison) -> ResultTable:
         Column("first prompt", 0), Column("added by the agent"), Column("at a limit", 0),
         Column("crashed", 0), Column("n", 0),
     )  # fmt: skip
-    return ResultTable("agents", "One model, several agents", columns, rows, NOTES)
+    return ResultTable("agents", "How does one model do in several agents?", columns, rows, NOTES)
 
 
 def _cells(comparison: Comparison, arm: Arm) -> Iterator[Cell]:

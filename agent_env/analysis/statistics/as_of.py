@@ -41,7 +41,7 @@ def as_of(comparison: Comparison) -> ResultTable:
         "date or speaks of later days; Wilson. Judged: whose right answer is long enough, and "
         "which were shown a page."
     )
-    return ResultTable("as-of", "What the web as of a day let through", columns, rows, (note,))
+    return ResultTable("as-of", "What did the web as of a day let through?", columns, rows, (note,))
 
 
 def _row(label: str, records: list[Provenance], telling: set[str]) -> tuple[Cell, ...]:

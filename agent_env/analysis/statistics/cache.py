@@ -37,7 +37,9 @@ def cache(comparison: Comparison) -> ResultTable:
         "Could be: the share of the input that stood in the same episode's request before it, "
         "too; what one episode shares with others comes on top."
     )
-    return ResultTable("cache", "Cached share of input", columns, tuple(rows), (about, *notes))
+    return ResultTable(
+        "cache", "How much of the input was cached?", columns, tuple(rows), (about, *notes)
+    )
 
 
 def _sum(arm: Arm, name: str) -> float | None:

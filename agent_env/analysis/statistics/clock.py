@@ -50,7 +50,7 @@ def clock(comparison: Comparison) -> ResultTable:
         Column("years old", 1), *(Column(f"right on {day}", rank=3) for day in days),
         Column("n", 0), Column("date asked"), Column("looks up", rank=2),
     )  # fmt: skip
-    return ResultTable("clock", "Which day answers follow", columns, rows, NOTES)
+    return ResultTable("clock", "Which day do answers follow?", columns, rows, NOTES)
 
 
 def arms_on_days(comparison: Comparison) -> list[Arm]:

@@ -230,7 +230,11 @@ class _Rule:
     def _n(self) -> str:
         pairs, groups = self._contrast.pairs, self._contrast.difference.clusters
         samples_text = f"n = {pairs} sample{'s' if pairs != 1 else ''}"
-        return samples_text if groups == pairs else f"{samples_text} in {groups} clusters"
+        return (
+            samples_text
+            if groups == pairs
+            else f"{samples_text} in {groups} cluster{'s' if groups != 1 else ''}"
+        )
 
 
 @Statistic("conclusions", order=1, section="Conclusions").of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.provenance import VERDICTS, Provenance
@@ -43,7 +43,7 @@ def answers(comparison: Comparison) -> ResultTable:
         "docs analysis lists them.",
     )
     columns = (Column("condition"), *(Column(head, 0) for head in heads))
-    return ResultTable("answers", "Where answers came from", columns, tuple(rows), notes)
+    return ResultTable("answers", "Where do answers come from?", columns, tuple(rows), notes)
 
 
 @Statistic("failures", order=71, section=WHY).of
@@ -55,44 +55,7 @@ def failures(comparison: Comparison) -> ResultTable:
     )
     heads = (Column("condition"), Column("answer was"), Column("failed first"),
              Column("episodes", 0))  # fmt: skip
-    return ResultTable("failures", "What failed first where answers are wrong", heads, rows)
-
-
-@Statistic("violated", order=72, section=WHY).of
-def violated(comparison: Comparison) -> ResultTable:
-    title = "Episodes with a date that violates a constraint"
-    return _by_condition(
-        comparison, "violated", title, "constraint",
-        lambda each: {ref.type for wrong in each.errors.wrong for ref in wrong.violates},
-    )  # fmt: skip
-
-
-@Statistic("misread", order=73, section=WHY).of
-def misread(comparison: Comparison) -> ResultTable:
-    """The constraint most likely misread where dates are missing, by type and rule."""
-    title = "Episodes in which gold dates are missing"
-    return _by_condition(
-        comparison, "misread", title, "most likely misread",
-        lambda each: {f"{m.misread.type if m.misread else 'none'} ({m.rule})"
-                      for m in each.errors.missed},
-    )  # fmt: skip
-
-
-def _by_condition(
-    comparison: Comparison,
-    name: str,
-    title: str,
-    head: str,
-    names_of: Callable[[Provenance], Iterable[str]],
-) -> ResultTable:
-    """How many episodes of each condition have the names, the most frequent first."""
-    records = records_of(comparison)
-    counts = {label: Counter(n for e in own for n in names_of(e)) for label, own in records.items()}
-    total = sum(counts.values(), Counter[str]())
-    order = sorted(total, key=lambda each: (-total[each], each))
-    rows: list[tuple[Cell, ...]] = [(e, *(own[e] for own in counts.values())) for e in order]
-    columns = (Column(head), *(Column(label, 0) for label in records))
-    return ResultTable(name, title, columns, tuple(rows))
+    return ResultTable("failures", "What failed first where answers are wrong?", heads, rows)
 
 
 @Statistic("evidence", order=74, section=WHY).of
@@ -116,7 +79,7 @@ def evidence(comparison: Comparison) -> ResultTable:
         "Parts of the look-ups that came so far; used: the model wrote the right date or its "
         "answer fits it, shown to it or not."
     )
-    return ResultTable("evidence", "How far look-ups came", columns, tuple(rows), (note,))
+    return ResultTable("evidence", "How far did look-ups come?", columns, tuple(rows), (note,))
 
 
 @Statistic("tool-use", order=75, section=WHY).of
@@ -133,23 +96,8 @@ def tool_use(comparison: Comparison) -> ResultTable:
                          sum(use.right_but_unused for use in uses)))  # fmt: skip
     heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
     columns = (Column("condition"), Column("tool"), *(Column(head, 0) for head in heads))
-    title = "Were the tools' results used in the answer"
+    title = "Were the tools' results used in the answer?"
     note = (
         "Right result ignored: an output was exactly the right answer, and the answer is another."
     )
     return ResultTable("tool-use", title, columns, tuple(rows), (note,))
-
-
-@Statistic("loops", order=76, section=WHY).of
-def loops(comparison: Comparison) -> ResultTable:
-    rows = tuple(
-        (label, sum(bool(each.repeated) for each in own),
-         sum(again.times - 1 for each in own for again in each.repeated),
-         sum(any(again.is_loop for again in each.repeated) for each in own))
-        for label, own in records_of(comparison).items()
-        if any(each.repeated for each in own)
-    )  # fmt: skip
-    heads = ("episodes with repeated calls", "calls too many", "episodes with a loop")
-    columns = (Column("condition"), *(Column(head, 0) for head in heads))
-    notes = ("A loop: the same call three times, or twice in a row with the same result.",)
-    return ResultTable("loops", "Repeated identical calls", columns, rows, notes)

@@ -93,10 +93,8 @@ def _on_conditions(
             f"{arm.label} {Column('').text(each.cell)}"
             for arm, each in zip(study.arms, comparison.of_all, strict=True)
         )
-        yield (
-            "Failed, unfinished and never begun episodes enter no mean. As 0 they would make "
-            f"{comparison.of_all_metric} {', '.join(parts)}."
-        )
+        metric = comparison.of_all_metric
+        yield f"With failed and missing episodes as 0, {metric}: {', '.join(parts)}."
     yield from tools_problems(study.arms)
     yield from notes_on_calls(comparison)
     yield from on_forms(arm.condition for arm in study.arms)
@@ -141,7 +139,7 @@ def differences(comparison: Comparison) -> ResultTable:
     why = {c.difference.method for c in contrasts if c.difference.low is None}
     notes = [
         f"Paired by sample{_methods('', [c.difference for c in contrasts])}. p: {test}, two-sided; "
-        f"Holm's correction over the {len(contrasts)} rows.",
+        "Holm's correction over all rows.",
         "Simultaneous: holds for all rows together (Bonferroni). Minimum detectable effect: the "
         "true difference that is found in 80 % of cases; n for this difference: the samples that "
         "find the observed one in 80 % of cases.",
@@ -180,22 +178,6 @@ def use(comparison: Comparison) -> ResultTable:
     known = any(cell != (None, None, None) for row in rows for cell in row[1:])
     title = "What does an episode use?"
     return ResultTable("use", title, columns, rows if known else (), (note,))
-
-
-@Statistic("outcomes", order=50, section="Results").of
-def outcomes(comparison: Comparison) -> ResultTable:
-    rows: list[tuple[Cell, ...]] = []
-    wrong = 0
-    for arm in comparison.study.arms:
-        readable = [o for o in arm.observations if o.absent is not None and o.extra is not None]
-        kinds = [(bool(o.absent), bool(o.extra)) for o in readable]
-        cases = ((False, False), (True, False), (False, True), (True, True))
-        wrong += len(kinds) - kinds.count((False, False))
-        rows.append((arm.label, len(readable), *map(kinds.count, cases)))
-    heads = ("right", "values missing", "values too many", "both")
-    columns = (Column("condition"), Column("answers read", 0), *(Column(h, 0) for h in heads))
-    title = "What is wrong with wrong answers?"
-    return ResultTable("outcomes", title, columns, tuple(rows) if wrong else ())
 
 
 def breakdown(comparison: Comparison, name: str) -> ResultTable:

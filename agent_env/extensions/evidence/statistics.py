@@ -73,7 +73,11 @@ def faults(comparison: Comparison) -> ResultTable:
             passed = [estimates[places[disturbed.label]].cell for estimates in by_k.values()]
             rows.append((*_row(comparison, plain, disturbed), *passed))
     return ResultTable(
-        "faults", "Faults of tools", columns, tuple(rows), (*FAULT_NOTES, *_levels(pairs))
+        "faults",
+        "What do faults of tools cost?",
+        columns,
+        tuple(rows),
+        (*FAULT_NOTES, *_levels(pairs)),
     )
 
 
@@ -171,7 +175,7 @@ def attacks(comparison: Comparison) -> ResultTable:
         for plain, arms in disturbed_pairs(comparison, lambda arm: _attack_of(arm) is not None)
         for disturbed in arms
     )
-    return ResultTable("attacks", "Attacks of pages", columns, rows, ATTACK_NOTES)
+    return ResultTable("attacks", "Do attacks of pages succeed?", columns, rows, ATTACK_NOTES)
 
 
 def _attack_of(arm: Arm) -> str | None:
@@ -241,7 +245,9 @@ def ablation(comparison: Comparison) -> ResultTable:
         estimates, unread = _estimates(comparison, split), f"{split.unread} of {split.episodes}"
         cells = (each.cell for each in estimates)
         rows.append((split.label, *cells, unread, estimates[0].samples))
-    return ResultTable("ablation", "Evidence, memory or luck", columns, tuple(rows), _notes(splits))
+    return ResultTable(
+        "ablation", "Evidence, memory or luck?", columns, tuple(rows), _notes(splits)
+    )
 
 
 def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.figures import clock as clock_figure
 from agent_env.analysis.statistics.clock import clock
 from agent_env.records.schema import Sample
 from tests.analysis.studies import study_of
@@ -57,8 +56,3 @@ def test_answers_are_late_old_or_unknown_and_drawn():
     row = columns(clock(plain), 0)
     assert row["a later day"] == (None, None, None)
     assert row["follows the clock"][0] == 0.0
-    figure = clock_figure(study(OLD))
-    (axes,) = figure.axes
-    assert axes.get_title() == "m"
-    labels = axes.get_legend_handles_labels()[1]
-    assert labels == ["base"]
