@@ -43,7 +43,7 @@ def test_what_compare_and_diagnosis_say_of_each_run(runs):
     told = json.loads(agent_env("compare", str(runs), "--json").stdout)
     rows = {row["difference"]: row for row in told["differences"]["rows"]}
     assert rows["reference web − reference base"]["p (Holm)"] < 0.01
-    assert rows["reference-static web − reference-static base"]["p"] == 0.25
+    assert rows["reference-static web − reference-static base"]["p"] > 0.05
     assert rows["reference-static web − reference web"]["exact_match"]["value"] < 0
     assert rows["reference-static base − reference base"]["p"] == 1.0
     assert told["by-solutions"]["rows"]
