@@ -160,10 +160,12 @@ def record_lines(record: Provenance) -> Iterator[str]:
     for each in record.errors.wrong:
         wrong[tuple(ref.text or ref.type for ref in each.violates)].append(each.date)
     for violated, dates in wrong.items():
-        yield f"  {_cut(', '.join(dates), DATES)} violate{'s' * (len(dates) == 1)}:"
-        yield from (f"    - {text}" for text in violated)
+        listed, one = _cut(", ".join(dates), DATES), len(dates) == 1
         if not violated:
-            yield "    - no constraint that could be checked"
+            yield f"  {listed} {'is' if one else 'are'} wrong (no constraint could be checked)"
+            continue
+        yield f"  {listed} violate{'s' * one}:"
+        yield from (f"    - {text}" for text in violated)
     missed: dict[str, list[str]] = defaultdict(list)
     for miss in record.errors.missed:
         text = (miss.misread.text or miss.misread.type).rstrip(".") if miss.misread else ""
