@@ -70,8 +70,8 @@ def test_an_extraction_is_solved_and_a_bad_one_may_be_mended_once():
     assert ran == []
     assert outcome.answer == (
         'Answer: ["A", "B"]\nSolver: closed months\n'
-        "Matched: A (Jan, 2000 to Dec, 2002); A (Jan, 2000 to Dec, 2002); "
-        "B (Jan, 2000 to Dec, 2002)\nJust outside: nothing"
+        "Matched: A (January 2000 to December 2002); A (January 2000 to December 2002); "
+        "B (January 2000 to December 2002)\nJust outside: nothing"
     )
     outcome, made, _ = drive([answer("It is A."), answer("def f(): 1")], [], "extract-run")
     assert outcome.answer.startswith("No extraction (code: ")
