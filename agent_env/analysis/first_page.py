@@ -15,7 +15,6 @@ from agent_env.analysis.figures import condition_bars, forest, forest_rows, rows
 from agent_env.analysis.html import inline_svg
 from agent_env.analysis.result_tables import Column
 from agent_env.analysis.statistics.conclusions import conclusions
-from agent_env.analysis.statistics.shortcuts import shortcut_sentence
 from agent_env.analysis.study import Arm
 from agent_env.analysis.tools_check import unused_tools
 from agent_env.analysis.totals import sum_known
@@ -126,7 +125,10 @@ def _figure(comparison: Comparison, prefix: str) -> SvgFigure | None:
 def _caveats(comparison: Comparison) -> Iterator[str]:
     study, clusters = comparison.study, comparison.cluster_count
     shared = "" if clusters == len(study.samples) else f" ({clusters} {comparison.hooks.shared}s)"
-    sizes = [each.detectable for each in comparison.contrasts if each.detectable is not None]
+    sizes = [
+        each.detectable for each in comparison.contrasts
+        if each.detectable is not None and not each.planned.is_interaction
+    ]  # fmt: skip
     smallest = (
         f" can show a difference of {max(sizes):.2f} or more (in 4 of 5 cases, at 5 %); a smaller "
         "one may be missed." if sizes else " are too few or too alike to tell the smallest "
@@ -134,7 +136,6 @@ def _caveats(comparison: Comparison) -> Iterator[str]:
     )  # fmt: skip
     yield f"{_number(len(study.samples), 'question')}{shared}{smallest}"
     yield outcome_text(study.arms)
-    yield from shortcut_sentence(comparison)
     for text in unused_tools(study.arms):
         yield f"{text[0].upper()}{text[1:]}."
     for remark in study.notes[:MOST_REMARKS]:

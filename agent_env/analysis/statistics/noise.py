@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import comb
 
 import numpy as np
@@ -12,22 +12,6 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate, Floats
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-
-LITERATURE = (0.05, 0.15)
-"""Accuracy that moved between ten runs of one model at temperature 0, over eight tasks and five
-models (Atil et al. 2024, arXiv 2408.04667, abstract and table 1); at least so many verdicts did."""
-
-
-def literature_note(comparison: Comparison) -> Iterator[str]:
-    """How many verdicts another run would turn; nothing where repeats show that."""
-    arms = comparison.study.arms
-    is_model = any("/" in arm.model and arm.finished for arm in arms)  # no script
-    if comparison.is_single and is_model and not comparison.is_error:
-        low, high = (f"{100 * share:.0f}" for share in LITERATURE)
-        yield (
-            f"Another run may turn {low} to {high} % of the verdicts (range of the literature, "
-            "not measured here; --repeats 3 measures it)."
-        )
 
 
 @Statistic(

@@ -10,7 +10,6 @@ from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.statistics.noise import literature_note
 from agent_env.analysis.study import QUANTITIES, RARE, Arm
 from agent_env.analysis.summary import TROUBLES, notes_on_calls, on_forms
 from agent_env.analysis.tools_check import MARK, tools_check_table, tools_checks, tools_problems
@@ -98,7 +97,6 @@ def _on_conditions(
     yield from tools_problems(study.arms)
     yield from notes_on_calls(comparison)
     yield from on_forms(arm.condition for arm in study.arms)
-    yield from literature_note(comparison)
     yield from comparison.remarks
 
 
@@ -135,7 +133,8 @@ def differences(comparison: Comparison) -> ResultTable:
         for c in contrasts
     )  # fmt: skip
     is_counted = comparison.is_rate(comparison.metric) and comparison.is_single
-    test = "exact McNemar test" if is_counted else "permutation of the signs of whole clusters"
+    flips = "permutation of the signs of whole clusters"
+    test = f"exact McNemar test (of interactions a {flips})" if is_counted else flips
     why = {c.difference.method for c in contrasts if c.difference.low is None}
     notes = [
         f"Paired by sample{_methods('', [c.difference for c in contrasts])}. p: {test}, two-sided; "
