@@ -122,7 +122,7 @@ def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
     assert theirs.split()[:3] == [f"web~by-{name}", name, "1.000"]
     done = agent_env("compare", str(solved[0].path), "--contrast", f"{name}:loop")
     assert done.returncode == 0, done.stderr
-    assert f"web~by-{name} − web" in done.stdout
+    assert f"web and web~by-{name} (one sample)" in done.stdout
     (trace,) = solved[0].path.glob("episodes/web~by-*/*.jsonl")
     done = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", str(tmp_path / "fork"))
     assert done.returncode == 2
