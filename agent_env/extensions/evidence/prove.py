@@ -30,7 +30,7 @@ LOOKED_AT = 60
 LEAD = 800
 """Characters at a page's beginning that are about what its title names."""
 Status = Literal["stated", "other date", "not stated"]
-_BRACKETED = re.compile(r" *\([^)]*\)")
+_BRACKETED = re.compile(r"\([^()]{0,200}\)")
 _ENDS = re.compile(r"(?<=[.!?])\s+(?=[A-Z\[])|\n+")
 
 
