@@ -82,7 +82,7 @@ async def run(
         >>> run
         Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
     """
-    from agent_env.runs.probe import named_models
+    from agent_env.runs.probe import resolve_models
     from agent_env.runs.progress import progress_shown
     from agent_env.runs.score import read_scores
     from agent_env.runs.start import start_run
@@ -96,7 +96,7 @@ async def run(
     }
     chosen = from_arguments(RunOptions, {**asked.keywords, **arguments, **options}, "run")
     chosen = replace(chosen, preflight=preflight_wish(preflight), objects=local.objects)
-    (named,) = await named_models([chosen.model], chosen.api_key_envs)
+    (named,) = await resolve_models([chosen.model], chosen.api_key_envs)
     with progress_shown(as_bool("progress", progress)) as shown:
         new_run = await start_run(replace(chosen, model=named), shown.listener)
     for line in read_scores(new_run, None, say).remarks():

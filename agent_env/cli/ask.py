@@ -157,11 +157,11 @@ def run(
     import asyncio
 
     from agent_env.runs.plan import one_per_model
-    from agent_env.runs.probe import named_models
+    from agent_env.runs.probe import resolve_models
     from agent_env.runs.start import start_run
 
     options = replace(options, preflight="anyway" if anyway else "on" if preflight else "off")
-    models = asyncio.run(named_models(model or [options.model], options.api_key_envs))
+    models = asyncio.run(resolve_models(model or [options.model], options.api_key_envs))
     if like and not check:
         raise ConfigError("--like is for --check: what would this run use, and what can it show")
     if check:

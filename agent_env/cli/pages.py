@@ -119,7 +119,7 @@ def verify(file: Store, as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from agent_env.web.page_store import problems
+    from agent_env.web.store_merge import problems
 
     store = _open(file)
     defects = list(problems(store))
@@ -194,7 +194,7 @@ def merge(
 
     Example: agent-env web pages merge all.db runs/first runs/second
     """
-    from agent_env.web.page_store import merge as merge_stores
+    from agent_env.web.store_merge import merge as merge_stores
 
     sources = [_open(other) for other in others]
     store = _open(out, read_only=False)
@@ -240,8 +240,8 @@ def import_pages(
     ] = "",
     strict: Annotated[bool, Opt("Stop at the first document that cannot be taken.")] = False,
 ) -> None:
-    """Add documents of other programs to a store, and make the index that searches them. What was
-    stopped goes on where it was.
+    """Add documents of other programs to a store, and make the index that searches them. An import
+    that was stopped continues where it was.
 
     Example: agent-env web pages import corpus.db wiki.parquet --columns url=link,text=body
     """
@@ -255,14 +255,14 @@ def import_pages(
             line.show(source)
     except KeyboardInterrupt:
         line.end()
-        say(f"stopped; what was read is in {file}: the same command goes on from there")
+        say(f"stopped; what was read is kept in {file}: run the same command to continue")
         raise
     finally:
         line.end()
     for source in read.values():
         print(
             f"{source.name} ({source.digest[:12]}): {source.documents} documents, {source.pages} "
-            f"pages, {source.there_already} there already, {source.left_out} left out"
+            f"pages, {source.duplicates} there already, {source.left_out} left out"
         )
 
 

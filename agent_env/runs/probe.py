@@ -99,7 +99,7 @@ async def probe_server(
     return preflight, record
 
 
-async def named_models(models: Sequence[str], api_key_envs: Sequence[str]) -> list[str]:
+async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> list[str]:
     """The models' names; of the address of a server, that of the only model it serves, as
     `compatible/NAME@URL`. ConfigError where it does not answer, or serves several. A key goes there
     where there is one model alone."""

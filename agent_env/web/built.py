@@ -21,8 +21,8 @@ from agent_env.web.full_text import (
     COVERAGE,
     FullText,
     covers,
+    rare_words,
     snippet,
-    telling,
     titled_first,
     words_of,
 )
@@ -80,7 +80,7 @@ def _check_built(store: SqlitePages) -> None:
         if not each.is_whole:
             raise ConfigError(
                 f"{store.file} holds {each.documents} documents of {each.name} and not the rest; "
-                "import it again, which goes on from there"
+                "import it again: it continues from there"
             )
     if not sources and not _has_index(store):
         raise ConfigError(
@@ -150,7 +150,8 @@ class BuiltWeb:
 
     def has(self, url: str) -> bool:
         """Whether there is a page at this address."""
-        return isinstance(self.store.outcome(url), Page)
+        row = self.store.row(url)
+        return row is not None and row.error is None
 
     def on(self, day: str) -> PagesOfDay:
         """The web as it was on that day, YYYY-MM-DD; ConfigError where it has no such day."""
@@ -224,8 +225,8 @@ class TantivyText:
                 yield doc["url"][0], doc["title"][0], self._text(doc["url"][0])
 
     def _text(self, url: str) -> str:
-        page = self._store.outcome(url)
-        return page.text if isinstance(page, Page) else ""
+        row = self._store.row(url)
+        return "" if row is None or row.text_digest is None else self._store.text(row.text_digest)
 
     async def search(self, query: str, limit: int) -> list[Hit]:
         """The pages that hold most of the query's words: first those titled just so, then by BM25
@@ -234,7 +235,7 @@ class TantivyText:
         folded = list(dict.fromkeys(w for word in words for w in self._analyzer.analyze(word)))
         if not folded:
             return []
-        rare = telling(folded, self._pages_with, POSTINGS)
+        rare = rare_words(folded, self._pages_with, POSTINGS)
         least = math.ceil(COVERAGE * len(folded)) - (len(folded) - len(rare))
         try:
             top = self._searcher.search(

@@ -60,7 +60,7 @@ def form_of(file: Path) -> str:
         return "lines"
     if name.endswith((".parquet", ".pq")):
         return "parquet"
-    raise ConfigError(f"{file} has no name of a form that can be imported: {FORMS}")
+    raise ConfigError(f"{file} does not end like a file that can be imported: {FORMS}")
 
 
 def parse_columns(text: str) -> dict[str, str]:
@@ -148,7 +148,7 @@ def _text(role: str, value: object) -> str:
         try:
             value = value.decode()
         except UnicodeDecodeError as exc:
-            raise ValueError(f"its {role} is no UTF-8 at byte {exc.start}") from exc
+            raise ValueError(f"its {role} is not UTF-8 at byte {exc.start}") from exc
     if isinstance(value, int) and role == "id":
         return str(value)
     if not isinstance(value, str | None):
@@ -167,7 +167,7 @@ def _address(url: str, identifier: str) -> str:
     if url.strip():
         key = page_key(url)
         if not key.startswith(("http://", "https://")) or "://" not in key[: len(key) - 1]:
-            raise ValueError(f"its address {url.strip()[:80]!r} is no http(s)")
+            raise ValueError(f"its address {url.strip()[:80]!r} is not http or https")
         return key
     if not identifier.strip():
         raise ValueError("it has no address")
@@ -189,7 +189,7 @@ def _roles(names: Sequence[str], named: Mapping[str, str], file: Path) -> dict[s
     for any_of, what in ((("text", "html"), "text"), (("url", "id"), "address")):
         if not roles.keys() & set(any_of):
             raise ConfigError(
-                f"{file} has no column of the {what}; its columns: {', '.join(names)}; name it: "
+                f"{file} has no {what} column; its columns: {', '.join(names)}; name it: "
                 f"--columns {any_of[0]}=NAME"
             )
     return roles
@@ -211,10 +211,10 @@ def _rows_of_lines(file: Path, named: Mapping[str, str], skipped: int) -> Iterat
                 try:
                     row = json.loads(line)
                     if not isinstance(row, dict):
-                        raise ValueError("no object")
+                        raise ValueError("not an object")
                 except (ValueError, RecursionError) as exc:
                     what = "UTF-8" if isinstance(exc, UnicodeDecodeError) else "JSON"
-                    reason = f"it is no {what}: {exc}" if line.strip() else "it is empty"
+                    reason = f"it is not {what}: {exc}" if line.strip() else "it is empty"
                     if number > skipped:
                         yield f"row {number}", reason
                     continue

@@ -121,7 +121,7 @@ class FullText:
             rows = self._db.execute(
                 "SELECT url, title, text FROM search WHERE search MATCH ? "
                 "ORDER BY bm25(search, 4.0, 1.0), url LIMIT ?",
-                (" OR ".join(f'"{word}"' for word in self._telling(words)), CANDIDATES),
+                (" OR ".join(f'"{word}"' for word in self._rare_words(words)), CANDIDATES),
             ).fetchall()
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
@@ -135,8 +135,8 @@ class FullText:
             for hit in islice(shown, limit)
         ]
 
-    def _telling(self, words: list[str]) -> list[str]:
-        return words if self.size() < MANY else telling(words, self._pages_with, POSTINGS)
+    def _rare_words(self, words: list[str]) -> list[str]:
+        return words if self.size() < MANY else rare_words(words, self._pages_with, POSTINGS)
 
     def _pages_with(self, word: str) -> int:
         row = self._db.execute(
@@ -145,7 +145,7 @@ class FullText:
         return 0 if row is None else int(row[0])
 
 
-def telling(words: Iterable[str], pages_with: Callable[[str], int], most: int) -> list[str]:
+def rare_words(words: Iterable[str], pages_with: Callable[[str], int], most: int) -> list[str]:
     """The rarest words of a query, until together they stand on `most` pages: in a large index
     pages are ranked by them anyhow, and each common one costs as much as the index is large."""
     spent, rare = 0, list[str]()

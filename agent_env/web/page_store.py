@@ -17,13 +17,13 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import zstandard
 
-from agent_env.errors import ConfigError, StorageError
+from agent_env.errors import StorageError
 from agent_env.records.pages import Hit, Page
 from agent_env.web.as_of import MOST_REDIRECTS
 from agent_env.web.store_file import (
@@ -165,14 +165,20 @@ class SqlitePages:
     def outcome(self, url: str) -> Page | Failure | None:
         """What the address gives: as asked for, or as one that redirects led to."""
         with self._reading():
+            row = self.row(url)
+            if row is None:
+                return None
+            return self._page(row) if row.error is None else Failure(row.error)
+
+    def row(self, url: str) -> Fetch | None:
+        """What `outcome` gives, without the bytes."""
+        with self._reading():
             row = self._row(url)
             for _ in range(MOST_REDIRECTS):
                 if row is None or not row.leads_on or (target := self._row(row.url)) is None:
                     break
                 row = target
-            if row is None:
-                return None
-            return self._page(row) if row.error is None else Failure(row.error)
+            return row
 
     def recorded(self, url: str) -> Page | Failure | None:
         """What a run, as of the store's day if it has one, was given there."""
@@ -523,86 +529,3 @@ def _timed(row: Fetch) -> Fetch:
     """The row with its times; a page without any holds from when it was fetched."""
     start = row.valid_from or (None if row.error else utc_second(row.fetched_at))
     return replace(row, valid_from=start, held_until=row.held_until or start)
-
-
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """What a merge brought."""
-
-    pages: int = 0
-    """Rows that were new, failures included."""
-    searches: int = 0
-    differing: int = 0
-    """Addresses and searches for which both stores had an answer, and not the same one."""
-
-
-def problems(store: SqlitePages) -> Iterator[str]:
-    """Every defect of the store, a line each; none where it is sound."""
-    try:
-        for (message,) in store.connection.execute("PRAGMA quick_check(20)"):
-            if message != "ok":
-                yield f"the file is damaged: {message}"
-        for table, column in (("bodies", "body"), ("texts", "text")):
-            yield from _content_problems(store.connection, table, column)
-            either = "" if column == "text" else " UNION ALL SELECT digest FROM texts"
-            rows = store.connection.execute(
-                f"SELECT asked FROM fetches WHERE error IS NULL AND ({column} IS NULL OR {column} "
-                f"NOT IN (SELECT digest FROM {table}{either})) ORDER BY asked"
-            )
-            for (url,) in rows:
-                yield f"{url} has no {column}"
-    except sqlite3.Error as exc:
-        yield f"the file cannot be read: {exc}"
-
-
-def _content_problems(connection: sqlite3.Connection, table: str, column: str) -> Iterator[str]:
-    unpack = zstandard.ZstdDecompressor()
-    for digest, size, packed in connection.execute(f"SELECT digest, size, {column} FROM {table}"):
-        try:
-            data = unpacked(unpack, packed, size)
-        except zstandard.ZstdError as exc:
-            yield f"{column} {digest} cannot be unpacked: {exc}"
-            continue
-        if len(data) != size or hashlib.sha256(data).hexdigest() != digest:
-            yield f"{column} {digest} is not what its name says"
-
-
-def merge(target: SqlitePages, source: SqlitePages) -> Merged:
-    """Take in what `source` holds; what `target` answers already goes on to stand.
-
-    The source is verified first: ConfigError where it is not sound.
-    """
-    for problem in problems(source):
-        raise ConfigError(f"{source.file} is not sound ({problem}); it is not merged")
-    ours = {(row.asked, row.as_of): row for row in target.fetches(stands_only=False) if row.stands}
-    pages = differing = searches = 0
-    for row in source.fetches(stands_only=False):
-        body = None if row.digest is None else source.body(row.digest)
-        text = None if row.text_digest is None else source.text(row.text_digest)
-        pages += target.add(row, body, text)
-        differing += row.stands and _differ(ours.get((row.asked, row.as_of)), row)
-    known = {(s.provider, s.query, s.limit): s for s in target.searches()}
-    for search in source.searches():
-        before = known.get((search.provider, search.query, search.limit))
-        searches += before is None
-        differing += (
-            before is not None
-            and None not in (before.hits, search.hits)
-            and (before.hits != search.hits)
-        )
-        add_search(target, search)
-    for each in source.sources():
-        target.note_source(each)
-    return Merged(pages, searches, differing)
-
-
-def add_search(target: SqlitePages, search: Search) -> None:
-    """Store a search as it is, unless results of it are there."""
-    outcome = Failure(search.error or "") if search.hits is None else search.hits
-    target.keep_search(search.provider, search.query, search.limit, outcome, search.searched_at)
-
-
-def _differ(ours: Fetch | None, theirs: Fetch) -> bool:
-    if ours is None or ours.error is not None or theirs.error is not None:
-        return False
-    return (ours.digest, ours.text_digest) != (theirs.digest, theirs.text_digest)

@@ -250,7 +250,7 @@ class Source:
     """Whether it was read to its end."""
 
     @property
-    def there_already(self) -> int:
+    def duplicates(self) -> int:
         """Documents that the store had word for word."""
         return self.documents - self.pages - self.left_out
 

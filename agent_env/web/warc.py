@@ -33,8 +33,9 @@ from agent_env.web.addresses import shortened_url
 from agent_env.web.as_of import GONE, MOVED, is_challenge_page, is_error_page
 from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import all_dates, day_of
-from agent_env.web.page_store import SqlitePages, add_search
+from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_file import Fetch, Search, packed_days, utc_second
+from agent_env.web.store_merge import add_search
 from agent_env.web.stored import page_key
 
 LONGEST_BODY = 32_000_000

@@ -7,7 +7,7 @@ import pytest
 import agent_env as ae
 from agent_env.errors import ConfigError
 from agent_env.runs.options import RunOptions
-from agent_env.runs.probe import named_models
+from agent_env.runs.probe import resolve_models
 from tests.models.raw_server import RawServer, reply
 
 
@@ -56,7 +56,7 @@ async def asked(listing, keys=(), more=()):
     """What the address of a server with this list becomes, and the heads of the requests."""
     async with RawServer(listing) as server:
         address = server.url.removesuffix("/v1")
-        (name, *_) = await named_models([address, *more], keys)
+        (name, *_) = await resolve_models([address, *more], keys)
         return name.replace(server.url, "URL"), server.heads
 
 
@@ -73,12 +73,12 @@ def test_of_several_models_one_is_to_be_named_and_a_server_that_is_not_there_is_
     with pytest.raises(ConfigError, match=r"serves 2 models \(a, b\); name one: --model compat"):
         asyncio.run(asked(listed("a", "b")))
     with pytest.raises(ConfigError, match=r"lists no models at http://127.0.0.1:9/v1/models: "):
-        asyncio.run(named_models(["http://127.0.0.1:9"], ()))
+        asyncio.run(resolve_models(["http://127.0.0.1:9"], ()))
 
 
 def test_names_are_not_asked_for():
     names = ["reference", "compatible/x@http://127.0.0.1:9/v1", "file.py:f"]
-    assert asyncio.run(named_models(names, ())) == names
+    assert asyncio.run(resolve_models(names, ())) == names
 
 
 def right_year(sample, answer):

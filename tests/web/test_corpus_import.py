@@ -12,7 +12,8 @@ from pyarrow import parquet
 from agent_env.errors import ConfigError, StorageError
 from agent_env.web.built import BuiltWeb
 from agent_env.web.corpus_import import import_files
-from agent_env.web.page_store import SqlitePages, problems
+from agent_env.web.page_store import SqlitePages
+from agent_env.web.store_merge import problems
 
 ROWS = [
     {"url": "https://wiki.example/Ada", "title": "Ada", "text": "Born on 10 December 1815."},
@@ -107,7 +108,7 @@ def test_a_folder_gives_its_files_by_name_with_html_extracted(tmp_path):
         "https://corpus.invalid/deep/b.html": ("B", "Körper"),
         "https://corpus.invalid/c.txt": ("plain", "plain"),
     }
-    assert notes == ["left out docs, bad.txt: its text is no UTF-8 at byte 0"]
+    assert notes == ["left out docs, bad.txt: its text is not UTF-8 at byte 0"]
     assert store.body(next(f for f in store.fetches() if "deep" in f.url).digest).endswith(b"rper")
     assert (sources["docs"].documents, sources["docs"].left_out) == (4, 1)
 
@@ -116,14 +117,14 @@ BAD = [
     ({"text": "no address"}, "it has no address"),
     ({"url": "https://e.org/2"}, "it has no text"),
     ({"url": "https://e.org/3", "text": "  \n"}, "it has no text"),
-    ({"url": "ftp://e.org/4", "text": "x"}, "its address 'ftp://e.org/4' is no http(s)"),
-    ({"url": "e.org/5", "text": "x"}, "its address 'e.org/5' is no http(s)"),
-    ({"url": "https://", "text": "x"}, "its address 'https://' is no http(s)"),
+    ({"url": "ftp://e.org/4", "text": "x"}, "its address 'ftp://e.org/4' is not http or https"),
+    ({"url": "e.org/5", "text": "x"}, "its address 'e.org/5' is not http or https"),
+    ({"url": "https://", "text": "x"}, "its address 'https://' is not http or https"),
     ({"url": "https://e.org/6", "text": ["x"]}, "its text is list, not text"),
     ({"url": "https://e.org/7", "text": "half \ud800"}, "its text has half a character at 5"),
-    (b"{'url': 1}", "it is no JSON: "),
-    (b'{"url": "https://e.org/8", "text": "\xff"}', "it is no UTF-8: "),
-    (b"[1, 2]", "it is no JSON: no object"),
+    (b"{'url': 1}", "it is not JSON: "),
+    (b'{"url": "https://e.org/8", "text": "\xff"}', "it is not UTF-8: "),
+    (b"[1, 2]", "it is not JSON: not an object"),
     (b"", "it is empty"),
     (ROWS[0] | {"text": "another"}, "another document has its address https://wiki.example/Ada"),
 ]
@@ -156,7 +157,7 @@ def test_bytes_that_are_no_text_in_parquet_are_named(tmp_path):
     parquet.write_table(table, tmp_path / "c.parquet")
     _, store, notes = imported(tmp_path, tmp_path / "c.parquet")
     assert list(texts(store)) == ["https://corpus.invalid/a"]
-    assert notes == ["left out c.parquet, row 2: its text is no UTF-8 at byte 0"]
+    assert notes == ["left out c.parquet, row 2: its text is not UTF-8 at byte 0"]
 
 
 def many(count):
@@ -174,7 +175,7 @@ def test_a_file_that_is_cut_off_keeps_what_was_read_and_the_whole_one_goes_on(tm
         BuiltWeb.opened(tmp_path / "c.db")
     sources, store, _ = imported(tmp_path, written(tmp_path / "c.jsonl.gz", packed))
     source = sources["c.jsonl.gz"]
-    assert (source.pages, source.there_already, store.size()) == (1300 - count, count, 1300)
+    assert (source.pages, source.duplicates, store.size()) == (1300 - count, count, 1300)
     BuiltWeb.opened(tmp_path / "c.db").close()
 
 
@@ -213,10 +214,10 @@ def test_a_disk_that_is_full_keeps_what_was_imported(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "columns", "message"),
     [
-        ("c.csv", b"x", "", "has no name of a form that can be imported: .jsonl"),
+        ("c.csv", b"x", "", "does not end like a file that can be imported: .jsonl"),
         ("c.jsonl", lines([{"id": 1, "prose": "x"}]), "",
-         "has no column of the text; its columns: id, prose; name it: --columns text=NAME"),
-        ("c.jsonl", lines([{"text": "x"}]), "", "has no column of the address; its columns: text"),
+         "has no text column; its columns: id, prose; name it: --columns text=NAME"),
+        ("c.jsonl", lines([{"text": "x"}]), "", "has no address column; its columns: text"),
         ("c.jsonl", lines(ROWS), "text=none", "has no column none; its columns: url, title, text"),
         ("c.jsonl", lines(ROWS), "prose=x", "--columns 'prose=x' is not ROLE=NAME"),
         ("c.parquet", b"PAR1 and no more", "", "cannot be read after row 0: "),
@@ -231,7 +232,7 @@ def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path, name, data, column
 
 
 def test_parquet_without_a_text_column_and_an_empty_folder_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match=r"has no column of the text; its columns: id, n"):
+    with pytest.raises(ConfigError, match=r"has no text column; its columns: id, n"):
         imported(tmp_path, as_parquet(tmp_path / "c.parquet", [{"id": "1", "n": 2}]))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=r"empty has no file that ends with \.html"):

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from agent_env.errors import ConfigError, StorageError
 from agent_env.records.pages import Hit
 from agent_env.testing import page
-from agent_env.web.page_store import SqlitePages, merge, problems
+from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_file import Failure
+from agent_env.web.store_merge import merge, problems
 
 A, B = "https://a.example/", "https://b.example/"
 NOON = "2026-01-01T12:00:00+00:00"

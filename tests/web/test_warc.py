@@ -9,8 +9,9 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.records.pages import Hit
 from agent_env.testing import page
-from agent_env.web.page_store import SqlitePages, problems
+from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_file import Failure
+from agent_env.web.store_merge import problems
 from agent_env.web.warc import LONGEST_BODY, WarcImport, export_warc, import_warc
 
 A, B = "https://a.example/", "https://b.example/"

@@ -43,7 +43,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class ProvedFact:
+class FactProof:
     """A fact of a sample and what the corpus says of it."""
 
     sample: str
@@ -57,19 +57,19 @@ class ProvedFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProofReport:
     """What was written."""
 
     samples: int
     left_out: int
-    facts: tuple[ProvedFact, ...]
+    facts: tuple[FactProof, ...]
     listed: Path
     """All facts, one JSON object per line."""
 
 
 async def prove(
     file: Path, pages: Path, out: Path, is_stated_only: bool, note: Callable[[str], None]
-) -> Proved:
+) -> ProofReport:
     """Write the samples of `file` to `out` with the proofs that `pages` holds, and all facts
     beside. A fact that no page states has a proof without pages; with `is_stated_only` its samples
     are left out. ConfigError where the samples name no facts."""
@@ -78,7 +78,7 @@ async def prove(
     options = RunOptions(name, dataset=file)
     sample_set = samples_of(options)
     task, samples = task_of(options, by_digest(sample_set.tables)), sample_set.samples
-    facts: list[ProvedFact] = []
+    facts: list[FactProof] = []
     written: list[Sample] = []
     known: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[Status, tuple[Statement, ...]]] = {}
     with closing(BuiltWeb.opened(pages, note)) as web:
@@ -92,11 +92,9 @@ async def prove(
                     )
                 key = names[proof.constraint], proof.dates
                 if key not in known:
-                    known[key] = await _look(web, *key)
+                    known[key] = await _search_statements(web, *key)
                 status, found = known[key]
-                facts.append(
-                    ProvedFact(sample.id, proof.constraint, key[0][0], key[1], *known[key])
-                )
+                facts.append(FactProof(sample.id, proof.constraint, key[0][0], key[1], *known[key]))
                 urls = tuple(each.url for each in found) if status == "stated" else ()
                 proofs.append(proof.model_copy(update={"urls": urls}))
             if not is_stated_only or all(proof.urls for proof in proofs):
@@ -113,16 +111,16 @@ async def prove(
     listed = out.with_name(f"{out.stem}.proofs.jsonl")
     rows = (json.dumps(asdict(fact), ensure_ascii=False) for fact in facts)
     write_whole(listed, "".join(f"{row}\n" for row in rows).encode())
-    return Proved(len(written), len(samples) - len(written), tuple(facts), listed)
+    return ProofReport(len(written), len(samples) - len(written), tuple(facts), listed)
 
 
-async def _look(
+async def _search_statements(
     web: BuiltWeb, names: tuple[str, ...], dates: tuple[str, ...]
 ) -> tuple[Status, tuple[Statement, ...]]:
     """What the pages that searches for the names find say of the dates."""
     stated: dict[str, Statement] = {}
     others: dict[str, Statement] = {}
-    async for page in _found(web, names, dates):
+    async for page in _candidates(web, names, dates):
         is_titled = any(_is_titled(page.title, name) for name in names)
         if not is_titled and not all(stands_in(date, page.text) for date in dates):
             continue
@@ -130,14 +128,14 @@ async def _look(
         if None not in sentences:
             own = tuple(dict.fromkeys(each for each in sentences if each is not None))
             stated[page.url] = Statement(page.url, own)
-        elif is_titled and (other := _other(page, dates)) is not None:
+        elif is_titled and (other := _other_date(page, dates)) is not None:
             others[page.url] = Statement(page.url, (other,))
     if stated:
         return "stated", tuple(stated.values())
     return ("other date" if others else "not stated"), tuple(others.values())
 
 
-async def _found(
+async def _candidates(
     web: BuiltWeb, names: tuple[str, ...], dates: tuple[str, ...]
 ) -> AsyncIterator[Page]:
     """Each page once that a search for a name, alone or with the year of a date, lists."""
@@ -172,7 +170,7 @@ def _sentence(page: Page, names: tuple[str, ...], date: str, is_titled: bool) ->
     return None
 
 
-def _other(page: Page, dates: tuple[str, ...]) -> str | None:
+def _other_date(page: Page, dates: tuple[str, ...]) -> str | None:
     """The first sentence of the page's beginning that has a date as exact as the wanted ones."""
     exact = max(map(len, dates), default=10)
     for sentence in _ENDS.split(page.text[:LEAD]):

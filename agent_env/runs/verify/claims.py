@@ -316,7 +316,7 @@ async def _requests(case: Case) -> Judgement:
 
 async def _pages(case: Case) -> Judgement:
     """Pages have the digests that are their names, and all that were read are among them."""
-    from agent_env.web.page_store import problems
+    from agent_env.web.store_merge import problems
 
     run, manifest, traces = case.run, case.run.manifest, case.traces
     plain = {c.name for c in manifest.conditions if c.disturbance is None and c.today is None}
