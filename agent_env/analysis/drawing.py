@@ -18,10 +18,13 @@ from matplotlib.figure import Figure
 from agent_env.errors import StorageError
 from agent_env.records.escaping import visible
 
-COLOURS = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
+INK, SOFT, FAINT, BETTER, WORSE = "#1b1d22", "#5b606b", "#d5d9df", "#0b62a8", "#b8470b"
+PALETTE = {INK: "ink", SOFT: "soft", FAINT: "line", BETTER: "better", WORSE: "worse",
+           "#ffffff": "paper"}  # fmt: skip
+"""Colours of a page by its names, so that a figure within it goes dark with it."""
+COLOURS = (INK, "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6D1F")
 MARKERS = "osD^vPX*"
 LINES = ("-", "--", "-.", ":")
-HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 DPI = 150
 UNDATED: Mapping[str, dict[str, None]] = {
     "svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None},
@@ -66,12 +69,7 @@ def series_look(k: int) -> tuple[str, str, str]:
 def clean(axes: Axes, grid: Literal["x", "y"] = "y") -> None:
     """No frame, thin lines behind the marks."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis=grid, color="#dddddd", linewidth=0.6)
+    axes.spines[["left", "bottom"]].set_color(FAINT)
+    axes.tick_params(colors=SOFT, labelsize=9, length=0)
+    axes.grid(axis=grid, color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
-
-
-def pale(colour: str) -> tuple[float, float, float]:
-    """Halfway to white, so that hatches and labels stay readable."""
-    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    red, green, blue = (0.45 * part + 0.55 for part in parts)
-    return red, green, blue

@@ -1,57 +1,44 @@
-"""Figures of a comparison: readable in grey and by colour-blind readers.
+"""Figures of a comparison: the score of each condition, the differences, and the score by cost.
 
-Every condition has its own colour, marker, line and hatch, and keeps them through all figures.
+They are readable in grey and by colour-blind readers: what is claimed is filled, what is not is
+hollow, and every mark has its name beside it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.drawing import (
+    BETTER,
     COLOURS,
-    HATCHES,
-    LINES,
+    FAINT,
+    INK,
     MARKERS,
+    SOFT,
+    WORSE,
     clean,
     literal,
-    pale,
     wrapped,
 )
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Column
-from agent_env.analysis.study import Arm
+from agent_env.analysis.statistics.shortcuts import best_shortcut
 
-if TYPE_CHECKING:
-    from matplotlib.typing import FillStyleType
-
-BARS = "bars: 95 %; none for too few samples or equal values"
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    colour: str
-    marker: str
-    line: str
-    hatch: str
-
-
-def looks(arms: tuple[Arm, ...]) -> dict[str, Look]:
-    """By condition name; the same in every panel."""
-    return {name: _look(i) for i, name in enumerate(dict.fromkeys(a.name_in_run for a in arms))}
-
-
-def _look(number: int) -> Look:
-    marks = (COLOURS, MARKERS, LINES, HATCHES)
-    return Look(*(each[number % len(each)] for each in marks))
+WIDE, NARROW = 7.6, 3.6
+"""Inches: a page's column, and a telephone's screen."""
+MOST_ROWS = 24
+"""Of the figure of scores; the table has all."""
+BEHIND = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
+"""Of texts among the marks."""
+LONGEST_LABEL = 34
+"""Characters of a condition's name beside its mark."""
 
 
 def runs_of(comparison: Comparison) -> dict[str, list[int]]:
@@ -73,51 +60,106 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def limit(axes: Axes, comparison: Comparison) -> None:
-    """From 0 to 1, but for a metric that has no bound."""
-    if comparison.is_error:
-        axes.set_ylim(bottom=0)
-    else:
-        axes.set_ylim(-0.04, 1.04)
+def _signed(estimate: Estimate) -> str:
+    return Column("", 2, signed=True).text(estimate.cell).replace("-", "−")
 
 
-def bars_of(estimates: list[Estimate]) -> tuple[list[float], list[list[float]]]:
-    """Lengths below and above; 0 where there is no interval."""
-    below = [
-        0.0 if e.low is None or e.value is None else max(0.0, e.value - e.low) for e in estimates
-    ]
-    above = [
-        0.0 if e.high is None or e.value is None else max(0.0, e.high - e.value) for e in estimates
-    ]
-    return [e.value or 0.0 for e in estimates], [below, above]
+def scores(comparison: Comparison, width: float = WIDE) -> Figure | None:
+    """A row for each condition: its score with the 95 % interval, and what it gains over its
+    baseline; filled where the difference is claimed. The dashed line is the best shortcut. None
+    without any score."""
+    estimates = comparison.means[comparison.metric]
+    if all(each.value is None for each in estimates):
+        return None
+    runs = runs_of(comparison)
+    rows: list[tuple[str, int | None]] = []
+    for title, places in runs.items():
+        rows += [(title, None)] if len(runs) > 1 else []
+        rows += [(comparison.study.arms[i].name_in_run, i) for i in places]
+    rows = rows[:MOST_ROWS]
+    is_narrow = width < 5
+    step, top = (0.5 if is_narrow else 0.36), 0.45
+    height = step * len(rows) + top + 0.5
+    longest = min(LONGEST_LABEL, max(len(name) for name, _ in rows))
+    left, right = (0.12, 0.12) if is_narrow else (0.25 + 0.085 * longest, 2.25)
+    figure = Figure(figsize=(width, height))
+    axes = figure.add_axes(
+        (left / width, 0.5 / height, (width - left - right) / width, step * len(rows) / height)
+    )
+    ends = [value for each in estimates for value in (each.value, each.high) if value is not None]
+    limit = 1.0 if not comparison.is_error and max(ends) <= 1 else 1.05 * max(ends) or 1.0
+    axes.set_xlim(0, limit)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    gains: dict[str, Contrast] = {}
+    for contrast in comparison.contrasts:
+        if not contrast.planned.is_interaction:
+            gains.setdefault(contrast.planned.after, contrast)
+    across = axes.get_yaxis_transform()  # a fraction of the width, and a row
+    inch = 1 / (width - left - right)
+    name_at, gain_at, lift = (0.0, 1.0, -0.3) if is_narrow else (-0.12 * inch, 1 + 0.6 * inch, 0.0)
+    for row, (name, i) in enumerate(rows):
+        axes.text(name_at, row + lift, _label(name), transform=across, va="center", color=INK,
+                  ha="left" if is_narrow else "right", fontsize=10,
+                  fontweight="bold" if i is None else "normal", bbox=BEHIND)  # fmt: skip
+        if i is None:
+            continue
+        gain = gains.get(comparison.study.arms[i].label)
+        is_shown = gain is not None and gain.is_shown
+        _score(axes, row, estimates[i], gain, comparison.is_error)
+        if not is_narrow:
+            score = Column("", 2).text(estimates[i].value)
+            axes.text(1 + 0.13 * inch, row, score, transform=across, va="center", color=INK,
+                      fontsize=10)  # fmt: skip
+        if gain is not None and gain.difference.value is not None:
+            axes.text(gain_at, row + lift, _signed(gain.difference), transform=across, va="center",
+                      ha="right" if is_narrow else "left", color=INK if is_shown else SOFT,
+                      fontsize=10, fontweight="bold" if is_shown else "normal",
+                      bbox=BEHIND)  # fmt: skip
+    _shortcut(axes, comparison, limit)
+    if any(gain.difference.value is not None for gain in gains.values()):
+        befores = {comparison.study.arm(gain.planned.before).name_in_run for gain in gains.values()}
+        over = f" over {literal(befores.pop())}" if len(befores) == 1 else ""
+        axes.text(gain_at, 1 + 0.1 / (step * len(rows)), f"difference{over}"
+                  if comparison.is_error else f"gain{over}", transform=axes.transAxes, color=SOFT,
+                  fontsize=9, ha="right" if is_narrow else "left", va="bottom")  # fmt: skip
+    less = ", the less the better" if comparison.is_error else ""
+    axes.set_xlabel(f"{words(comparison.metric)}{less}, with 95 % intervals", fontsize=9,
+                    color=SOFT)  # fmt: skip
+    axes.set_yticks([])
+    clean(axes, "x")
+    axes.spines["left"].set_visible(False)
+    return figure
 
 
-def legend(figure: Figure, axeses: Iterable[Axes]) -> None:
-    """Of all panels, above everything, so that it hides nothing; long names in fewer columns."""
-    by_label: dict[object, Artist] = {}
-    for axes in axeses:
-        handles, labels = axes.get_legend_handles_labels()
-        by_label |= {k: h for k, h in zip(labels, handles, strict=True) if k not in by_label}
-    longest = max((len(str(label)) for label in by_label), default=1)
-    columns = max(1, min(6, len(by_label), int(figure.get_figwidth() * 12 / (longest + 6))))
-    figure.legend(list(by_label.values()), list(map(str, by_label)), loc="outside upper center",
-                  ncols=columns, frameon=False, fontsize=9)  # fmt: skip
+def _label(name: str) -> str:
+    return literal(name if len(name) <= LONGEST_LABEL else f"{name[: LONGEST_LABEL - 1]}…")
 
 
-def dodged(points: Sequence[tuple[float, float]], spans: tuple[float, float]) -> list[float]:
-    """How far to move each point right so that none hides another; `spans`: the axes' lengths."""
-    placed: list[tuple[float, float]] = []
-    shifts = []
-    for x, y in points:
-        moved = x
-        while any(
-            abs(moved - place) < 0.026 * spans[0] and abs(y - height) < 0.06 * spans[1]
-            for place, height in placed
-        ):
-            moved += 0.03 * spans[0]
-        placed.append((moved, y))
-        shifts.append(moved - x)
-    return shifts
+def _score(axes: Axes, row: int, score: Estimate, gain: Contrast | None, is_error: bool) -> None:
+    if score.value is None:
+        return
+    is_better = gain is not None and ((gain.difference.value or 0.0) > 0) is not is_error
+    is_shown = gain is not None and gain.is_shown
+    colour = (BETTER if is_better else WORSE) if is_shown else INK if gain else SOFT
+    if score.low is not None and score.high is not None:
+        axes.plot((score.low, score.high), (row, row), color=colour, linewidth=2.2, zorder=3)
+    axes.plot(score.value, row, marker="o" if is_better or not is_shown else "D", markersize=8,
+              color=colour, markerfacecolor=colour if is_shown else "white", markeredgewidth=1.8,
+              clip_on=False, zorder=4)  # fmt: skip
+
+
+def _shortcut(axes: Axes, comparison: Comparison, limit: float) -> None:
+    """A faint line at what the best answer without reasoning scores."""
+    if (best := best_shortcut(comparison)) is None:
+        return
+    score = float(np.nanmean(best[1]))
+    axes.axvline(score, color=SOFT, linewidth=1, linestyle=(0, (3, 3)), zorder=1)
+    is_left = score < limit / 2
+    axes.annotate(
+        f"best guess without a model {score:.2f}", (score, 1), (0, 7),
+        xycoords=("data", "axes fraction"), textcoords="offset points", color=SOFT,
+        fontsize=9, va="bottom", ha="left" if is_left else "right",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,34 +189,27 @@ def forest(comparison: Comparison, rows: Sequence[Row] | None = None) -> Figure 
     axes = figure.subplots()
     if comparison.options.margin is not None:
         margin = comparison.options.margin
-        axes.axvspan(-margin, margin, color="#e8e8e8", zorder=0, label=f"±{margin:g}: margin")
-    axes.axvline(0, color="black", linewidth=0.8, zorder=1)
+        axes.axvspan(-margin, margin, color=FAINT, zorder=0, label=f"±{margin:g}: margin")
+    axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
     models = list(dict.fromkeys(arm.model_label for arm in comparison.study.arms))
     for place, row in zip(places, rows, strict=True):
         if row.contrast is not None:
             model_index = models.index(row.model) if row.model in models and row.model else 0
             _interval(axes, float(place), row.contrast, model_index)
-    axes.set_yticks(places, labels, fontsize=8)
+    axes.set_yticks(places, labels, fontsize=9, color=INK)
     for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
         tick.set_fontweight("bold" if row.contrast is None else "normal")
     axes.set_ylim(-heights.sum() - 0.2, 0.2)
     axes.set_xlabel(
         f"difference in {words(comparison.metric)}\n(thick: 95 % CI; thin: 95 % CI of all "
-        "together; filled: significant after Holm's correction)", fontsize=8,
+        "together; filled: significant after Holm's correction)", fontsize=9, color=SOFT,
     )  # fmt: skip
     clean(axes, "x")
+    axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     if comparison.options.margin is not None:
-        figure.legend(loc="outside upper right", frameon=False, fontsize=8)
+        figure.legend(loc="outside upper right", frameon=False, fontsize=9)
     return figure
-
-
-def rows_that_fit(rows: Sequence[Row], most: int) -> Sequence[Row]:
-    """The first rows, of so many lines at most; whole groups where a group fits."""
-    ends = np.cumsum([wrapped(row.label).count("\n") + 1 for row in rows])
-    count = max(1, int((ends <= most).sum()))
-    heads = [place for place in range(1, count + 1) if rows[place:] and not rows[place].contrast]
-    return rows if count >= len(rows) else rows[: heads[-1] if heads else count]
 
 
 def forest_rows(comparison: Comparison) -> list[Row]:
@@ -208,15 +243,71 @@ def _interval(axes: Axes, place: float, contrast: Contrast, model_index: int) ->
                   solid_capstyle="butt", zorder=3)  # fmt: skip
     axes.plot(value, place, marker=MARKERS[model_index % len(MARKERS)], markersize=7, color=colour,
               markerfacecolor=colour if contrast.is_shown else "white", zorder=4)  # fmt: skip
-    text = Column("", 2, signed=True).text(estimate.cell).replace("-", "−")
-    axes.annotate(f"{text}  n = {contrast.pairs}", (1.02, place), fontsize=8, va="center",
-                  xycoords=("axes fraction", "data"))  # fmt: skip
+    axes.annotate(f"{_signed(estimate)}  n = {contrast.pairs}", (1.02, place), fontsize=9,
+                  va="center", xycoords=("axes fraction", "data"))  # fmt: skip
 
 
-FILLINGS: tuple[FillStyleType, ...] = ("full", "none", "left", "top", "right", "bottom")
-"""Of marks, by run."""
-Point = tuple[float, float, int]
-"""Cost, score, and the place of the arm."""
+def frontier(comparison: Comparison) -> Figure | None:
+    """The main metric against cost per episode (tokens where the cost is not known for all); the
+    line joins what nothing cheaper equals. Without conditions that give the answer away. None
+    where neither is known."""
+    means = comparison.means
+    tokens = [
+        None if a.value is None or b.value is None else a.value + b.value
+        for a, b in zip(means["input_tokens"], means["output_tokens"], strict=True)
+    ]
+    known = {"cost_usd": [each.value for each in means["cost_usd"]], "tokens": tokens}
+    across = next((name for name, values in known.items() if None not in values), None)
+    if across is None:
+        return None
+    arms = comparison.study.arms
+    points = sorted(
+        (cost, score.value, i)
+        for i, (cost, score) in enumerate(zip(known[across], means[comparison.metric], strict=True))
+        if cost is not None and score.value is not None and not arms[i].gives_away
+    )
+    if not points:
+        return None
+    figure = Figure(figsize=(WIDE, 4.4), layout="constrained")
+    axes = figure.subplots()
+    sign = -1 if comparison.is_error else 1
+    best = [
+        place for place, point in enumerate(points)
+        if all(sign * point[1] > sign * other[1] for other in points[:place])
+    ]  # fmt: skip
+    axes.plot([points[k][0] for k in best], [points[k][1] for k in best], color=FAINT, zorder=1)
+    runs = runs_of(comparison)
+    run_of = {i: k for k, indices in enumerate(runs.values()) for i in indices}
+    most = max(cost for cost, _, _ in points) or 1.0
+    taken: list[tuple[float, float]] = []
+    for cost, value, i in points:
+        estimate, k = means[comparison.metric][i], run_of[i]
+        colour = COLOURS[k % len(COLOURS)]
+        if estimate.low is not None and estimate.high is not None:
+            axes.plot((cost, cost), (estimate.low, estimate.high), color=colour, linewidth=1)
+        axes.plot(cost, value, color=colour, marker=MARKERS[k % len(MARKERS)], markersize=8,
+                  markeredgecolor="white", zorder=3)  # fmt: skip
+        down = sum(abs(cost - x) < 0.15 * most and abs(value - y) < 0.06 for x, y in taken)
+        taken.append((cost, value))
+        name = arms[i].name_in_run if len(runs) == 1 else arms[i].label
+        axes.annotate(_label(name), (cost, value), (9, -3 - 12 * down), fontsize=9, color=colour,
+                      textcoords="offset points")  # fmt: skip
+    unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
+    axes.set_xlabel(f"{unit} per episode", fontsize=9, color=SOFT)
+    axes.set_ylabel(f"{words(comparison.metric)}, with 95 % intervals", fontsize=9, color=SOFT)
+    axes.set_xlim(0, 1.15 * most)
+    axes.set_ylim(bottom=0 if comparison.is_error else -0.04)
+    if not comparison.is_error:
+        axes.set_ylim(top=1.04)
+    clean(axes)
+    return figure
+
+
+MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
+    "scores": scores,
+    "forest": forest,
+    "frontier": frontier,
+}
 
 
 def all_figures(comparison: Comparison) -> dict[str, Figure]:
@@ -227,124 +318,3 @@ def all_figures(comparison: Comparison) -> dict[str, Figure]:
 def drawn(comparison: Comparison, names: Iterable[str]) -> dict[str, Figure]:
     figures = ((name, MAKERS[name](comparison)) for name in names)
     return {name: figure for name, figure in figures if figure is not None}
-
-
-def condition_bars(comparison: Comparison) -> Figure | None:
-    """The main metric and output tokens as bars with error bars, a row per run."""
-    runs, styles = runs_of(comparison), looks(comparison.study.arms)
-    scores = comparison.means[comparison.metric]
-    tokens = comparison.means["output_tokens"]
-    quantities = [(words(comparison.metric), scores, "{:.2f}")]
-    if any(e.value is not None for e in tokens):
-        quantities.append(("output tokens", tokens, "{:,.0f}"))
-    widest = max(len(indices) for indices in runs.values())
-    figure = Figure(
-        figsize=((0.75 * widest + 1.6) * len(quantities), 2.7 * len(runs) + 0.4),
-        layout="constrained",
-    )
-    axeses = figure.subplots(len(runs), len(quantities), squeeze=False)
-    ends = [bars_of(estimates) for _, estimates, _ in quantities]  # the same scale in all rows
-    tops = [
-        max((v + e for v, e in zip(values, above, strict=True)), default=1.0) or 1.0
-        for values, (_, above) in ends
-    ]
-    for row, (title, indices) in zip(axeses, runs.items(), strict=True):
-        for axes, (what, estimates, form), top in zip(row, quantities, tops, strict=True):
-            values, errors = bars_of([estimates[i] for i in indices])
-            names = [comparison.study.arms[i].name_in_run for i in indices]
-            for j, name in enumerate(names):
-                look, known = styles[name], estimates[indices[j]].value is not None
-                axes.bar(j, values[j], width=0.7, color=pale(look.colour), edgecolor="black",
-                         linewidth=0.8, hatch=look.hatch)  # fmt: skip
-                if known and (errors[0][j] or errors[1][j]):
-                    axes.errorbar(j, values[j], yerr=[[errors[0][j]], [errors[1][j]]],
-                                  color="black", capsize=3, linewidth=1)  # fmt: skip
-                text = form.format(values[j]) if known else "unknown"
-                axes.text(j, values[j] + errors[1][j] + 0.02 * top, text, ha="center",
-                          va="bottom", fontsize=8)  # fmt: skip
-            axes.set_xticks(range(len(names)), [literal(name) for name in names], rotation=30,
-                            ha="right", fontsize=8)  # fmt: skip
-            axes.set_ylim(0, 1.16 * top)
-            axes.set_title(literal(f"{title}: {what}"), fontsize=9)
-            clean(axes)
-    figure.supxlabel(BARS, fontsize=8)
-    return figure
-
-
-def frontier(comparison: Comparison) -> Figure | None:
-    """The main metric against cost per episode (tokens where the cost is not known for all); the
-    line joins what nothing cheaper equals. Without conditions that give the answer away; points at
-    one place are moved apart. None where neither is known."""
-    means = comparison.means
-    tokens = [
-        None if a.value is None or b.value is None else a.value + b.value
-        for a, b in zip(means["input_tokens"], means["output_tokens"], strict=True)
-    ]
-    known = {"cost_usd": [each.value for each in means["cost_usd"]], "tokens": tokens}
-    across = next((name for name, values in known.items() if None not in values), None)
-    if across is None:
-        return None
-    scores, costs = means[comparison.metric], known[across]
-    arms = comparison.study.arms
-    points = [
-        (cost, score.value, i)
-        for i, (cost, score) in enumerate(zip(costs, scores, strict=True))
-        if cost is not None and score.value is not None and not arms[i].gives_away
-    ]
-    if not points:
-        return None
-    wide = max(cost for cost, _, _ in points) or 1.0
-    tall = max(value for _, value, _ in points) if comparison.is_error else 1.0
-    shifts = dodged([point[:2] for point in points], (wide, tall or 1.0))
-    figure = Figure(figsize=(7.5, 5.2), layout="constrained")
-    axes = figure.subplots()
-    best: list[Point] = []  # the points that are better than every cheaper one
-    sign = -1 if comparison.is_error else 1
-    for point in sorted(points, key=lambda p: (p[0], -sign * p[1])):
-        if not best or sign * point[1] > sign * best[-1][1]:
-            best.append(point)
-    _costs_and_scores(axes, comparison, points, shifts)
-    moved = dict(zip(points, shifts, strict=True))
-    axes.plot([p[0] + moved[p] for p in best], [p[1] for p in best], color="#888888", linewidth=1,
-              zorder=0)  # fmt: skip
-    unit = "US dollars" if across == "cost_usd" else "tokens (input and output)"
-    axes.set_xlabel(
-        f"{unit} per episode\n({BARS}; points at one place are moved apart)", fontsize=8
-    )
-    axes.set_ylabel(words(comparison.metric))
-    limit(axes, comparison)
-    axes.set_xlim(left=0)
-    clean(axes)
-    legend(figure, [axes])
-    return figure
-
-
-def _costs_and_scores(
-    axes: Axes, comparison: Comparison, points: Sequence[Point], shifts: Sequence[float]
-) -> None:
-    """A mark for each point: a colour and shape for each condition, a filling for each run."""
-    arms, styles, runs = comparison.study.arms, looks(comparison.study.arms), runs_of(comparison)
-    fillings = {
-        i: FILLINGS[k % len(FILLINGS)] for k, indices in enumerate(runs.values()) for i in indices
-    }
-    for (cost, value, i), shift in zip(points, shifts, strict=True):
-        look = styles[arms[i].name_in_run]
-        _, errors = bars_of([comparison.means[comparison.metric][i]])
-        axes.errorbar(cost + shift, value, yerr=errors, color=look.colour, elinewidth=0.8,
-                      capsize=2, linestyle="none")  # fmt: skip
-        axes.plot(cost + shift, value, color=look.colour, marker=look.marker, markersize=9,
-                  fillstyle=fillings[i], markerfacecoloralt="white", linestyle="none")  # fmt: skip
-    for name in dict.fromkeys(arms[i].name_in_run for _, _, i in points):
-        axes.plot([], [], linestyle="none", color=styles[name].colour, marker=styles[name].marker,
-                  label=literal(name))  # fmt: skip
-    for title, indices in runs.items() if len(runs) > 1 else ():
-        axes.plot([], [], linestyle="none", color="#777777", marker="o", markersize=9,
-                  fillstyle=fillings[indices[0]], markerfacecoloralt="white",
-                  label=literal(title))  # fmt: skip
-
-
-MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
-    "forest": forest,
-    "conditions": condition_bars,
-    "frontier": frontier,
-}

@@ -58,24 +58,36 @@ def in_notebook(macro: str, *values: object) -> str | None:
 
 
 def inline_svg(figure: Figure, name: str) -> Markup:
-    """The figure without prolog, its ids apart from those of other figures."""
+    """The figure for a page: texts as texts, in the page's font and colours; no style that a strict
+    policy refuses; its ids apart from those of other figures."""
     from markupsafe import Markup
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     FigureCanvasAgg(figure)
     out = io.StringIO()
-    with rc_context({"svg.hashsalt": name}):  # else its ids are random
-        figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None})
+    with rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):  # else its ids are random
+        figure.savefig(out, format="svg", metadata={"Date": None})
     text = out.getvalue()
     text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>(?:(?!<metadata>).)*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(
-        r"<!--(?:(?!<!--).)*?-->\s*", "", text, flags=re.DOTALL
-    )  # it names glyphs, labels too
+    text = re.sub(r"<(metadata|style)\b(?:(?!<metadata|<style).)*?</\1>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--(?:(?!<!--).)*?-->\s*", "", text, flags=re.DOTALL)  # they name labels
+    text = re.sub(r' style="([^"]*)"', lambda found: _attributes(found[1]), text)
     text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", text)
-    return Markup(text)
+    return Markup(re.sub(r'(xlink:href="#|url\(#)', rf"\g<1>{name}-", text))
+
+
+def _attributes(style: str) -> str:
+    """A style as attributes; a colour of the palette by its name in the page."""
+    from agent_env.analysis.drawing import PALETTE
+
+    made = ""
+    for each in style.split(";"):
+        key, _, value = (part.strip() for part in each.partition(":"))
+        if key and key != "font-family":  # which is the page's
+            name = PALETTE.get(value)
+            made += f' {key}="{f"var(--{name}, {value})" if name else value}"'
+    return made
 
 
 class Figures(dict[str, "Figure"]):

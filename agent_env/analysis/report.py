@@ -1,34 +1,26 @@
-"""A comparison as one HTML file: its first page, then results, evidence, method and appendix.
+"""A comparison as one HTML file: one page to read, and folded sections to look up.
 
-Results, evidence and method are printed; the appendix is printed where a reader has opened it. The
-method section is that of a paper on the runs compared, as text and as a table.
+A section is printed where a reader has opened it. The method section is that of a paper on the runs
+compared, as text and as a table.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.figures import drawn, forest, forest_rows, rows_that_fit
-from agent_env.analysis.first_page import (
-    FOREST,
-    LINES,
-    SENTENCES,
-    FirstPage,
-    SvgFigure,
-    first_page,
-    outcome_text,
-)
-from agent_env.analysis.html import PORTRAIT, inline_svg, page
+from agent_env.analysis.examples import Said
+from agent_env.analysis.figures import forest, forest_rows, frontier
+from agent_env.analysis.first_page import FirstPage, SvgFigure, first_page, outcome_text
+from agent_env.analysis.html import inline_svg, page
 from agent_env.analysis.intervals import RESAMPLES, SEED
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import LAYOUTS, statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
-from agent_env.analysis.text_tables import fitted
 from agent_env.analysis.tools_check import ToolsCheck, tools_checks
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest, Preflight
@@ -178,7 +170,7 @@ def _pairs_text(values: Mapping[str, object]) -> str | None:
 
 
 FIGURES = {
-    "conditions": ("conditions", "The score and output tokens by condition, with 95 % intervals."),
+    "forest": ("differences", "Differences, paired by question."),
     "frontier": ("use", "The score against what an episode costs; the line joins what nothing "
                  "cheaper equals. Without conditions that give the answer away."),
 }  # fmt: skip
@@ -186,30 +178,30 @@ FIGURES = {
 EVIDENCE = ("shortcuts", "tools_check", "answers", "evidence", "tool-use")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
-"""A longer table stands in the appendix; more conditions have no other figures than the forest."""
-MOST_SENTENCES = 12
-"""Among the results; the others stand in the appendix."""
+"""A longer table stands among all others; more conditions have no frontier."""
 ROWS_OF_PART = 40
-"""Of a figure in the appendix."""
+"""Of a figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with paragraphs, tables and figures."""
+    """A heading with paragraphs, tables and figures; it is folded until a reader opens it."""
 
     name: str
     title: str
     blocks: Sequence[Block]
     words: Sequence[str] = ()
-    is_open: bool = False
-    is_printed: bool = True
-    """Though it may be folded on the screen."""
+    texts: Sequence[str] = ()
+    """Of episodes."""
 
     @property
     def content(self) -> str:
-        """Its tables, in a line."""
-        titles = dict.fromkeys(each.title for each in self.blocks if isinstance(each, ResultTable))
-        return "; ".join(titles)
+        """Its first tables, in a line."""
+        titles = list(
+            dict.fromkeys(each.title for each in self.blocks if isinstance(each, ResultTable))
+        )
+        more = f", and {len(titles) - 3} more" if len(titles) > 3 else ""
+        return f"{' · '.join(titles[:3])}{more}" if titles != [self.title] else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,46 +215,47 @@ class Chapter:
 
 
 def chapter_of(
-    comparison: Comparison, manifests: Mapping[str, Manifest], title: str = ""
+    comparison: Comparison,
+    manifests: Mapping[str, Manifest],
+    title: str = "",
+    text_of: Callable[[Said], str] | None = None,
 ) -> Chapter:
-    """The chapter of a comparison, with the sections that have something."""
+    """The chapter of a comparison, with the sections that have something; `text_of` gives an
+    episode readably."""
     prefix = f"{re.sub('[^A-Za-z0-9]+', '-', title)}-" if title else ""
+    first = first_page(comparison, prefix)
     results: list[Block] = []
     evidence: list[Block] = []
-    appendix: list[Block] = []
+    others: list[Block] = []
     figures = _figures(comparison, prefix)
     same: list[str] = []
-    further = conclusions(comparison)[SENTENCES:]
-    results += _sentences("Further conclusions", further[:MOST_SENTENCES])
+    results += _sentences("All conclusions", conclusions(comparison))
     for table, place in _tables(comparison):
         whole = table.without_empty()
         telling = whole.without_constant({comparison.metric})
-        section = {"results": results, "evidence": evidence}.get(place, appendix)
+        section = {"results": results, "evidence": evidence}.get(place, others)
         if len(telling.columns) == 1 < len(whole.columns):
             same.append(f"{table.title} {telling.notes[0]}")
-            appendix.append(whole)
+            others.append(whole)
             continue
-        if section is not appendix:
-            narrow = fitted(telling, PORTRAIT)
-            if len(telling.rows) > MOST_ROWS:
-                section = appendix
-            elif narrow != telling:
-                appendix.append(replace(telling, title=f"{table.title}, all columns", notes=()))
-                narrow = replace(narrow, notes=(*narrow.notes, "The appendix has all columns."))
-        section.append(telling if section is appendix else narrow)
+        section = others if len(telling.rows) > MOST_ROWS else section
+        section.append(telling)
         section += figures.pop(table.name, [])
     evidence += _sentences("In a line, as no table says more", same)
-    appendix += [figure for rest in figures.values() for figure in rest]
-    appendix += _sentences("All other conclusions", further[MOST_SENTENCES:])
-    method = method_words(comparison, manifests)
+    others += [figure for rest in figures.values() for figure in rest]
+    said = [] if text_of is None else [each.said[-1] for each in first.examples]
     sections = [
-        Section("results", "Results", results, is_open=True),
-        Section("evidence", "Evidence", evidence),
-        Section("method", "Method", _settings_tables(manifests), method),
-        Section("appendix", "Appendix", appendix, is_printed=False),
-    ]
-    sections = [section for section in sections if section.blocks or section.words]
-    return Chapter(title, prefix, first_page(comparison, prefix), sections)
+        Section("episodes", "The three episodes, whole" if len(said) == 3 else "Episodes, whole",
+                [], texts=[text_of(each) for each in said] if text_of else []),
+        Section("results", "All differences and tests", results),
+        Section("evidence", "Where the answers came from", evidence),
+        Section("method", "How the runs were made", _settings_tables(manifests),
+                method_words(comparison, manifests)),
+        Section("others", "All other tables", others),
+    ]  # fmt: skip
+    return Chapter(
+        title, prefix, first, [each for each in sections if each.blocks or each.words or each.texts]
+    )
 
 
 def report_of(chapters: Sequence[Chapter], title: str) -> str:
@@ -276,29 +269,30 @@ def _sentences(title: str, sentences: Sequence[str]) -> list[ResultTable]:
 
 
 def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
-    """Every table that has rows, with the name of its section."""
+    """Every table that has rows and is not on the first page, with the name of its section."""
     for statistic in statistics_of(comparison):
-        is_shown = statistic.name != "conclusions" and statistic.section != LAYOUTS
-        if is_shown and (table := statistic(comparison)).rows:
+        is_first = statistic.name in ("conclusions", "conditions") or statistic.section == LAYOUTS
+        if not is_first and (table := statistic(comparison)).rows:
             is_result = statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"
-            yield table, "evidence" if is_evidence else "results" if is_result else "appendix"
+            yield table, "evidence" if is_evidence else "results" if is_result else "others"
     if len(comparison.study.arms) <= MOST_ROWS:
-        yield from ((breakdown(comparison, name), "appendix") for name in comparison.groups)
+        yield from ((breakdown(comparison, name), "others") for name in comparison.groups)
 
 
 def _figures(comparison: Comparison, prefix: str) -> dict[str, list[Block]]:
-    """By the table that they follow; of the forest the parts that the first page lacks."""
-    figures: dict[str, list[Block]] = {}
-    names = FIGURES if len(comparison.study.arms) <= MOST_ROWS else ()
-    for name, figure in drawn(comparison, names).items():
-        after, caption = FIGURES[name]
-        svg = inline_svg(figure, f"{prefix}{name}")
-        figures.setdefault(after, []).append(SvgFigure(name, caption, svg))
+    """By the table that they follow."""
     rows = forest_rows(comparison)
-    for place in range(0, len(rows) if rows_that_fit(rows, LINES) != rows else 0, ROWS_OF_PART):
-        if part := forest(comparison, rows[place : place + ROWS_OF_PART]):
-            name = f"forest-{place}"
-            svg = inline_svg(part, f"{prefix}{name}")
-            figures.setdefault("", []).append(SvgFigure(name, FOREST, svg))
+    drawn = {
+        f"forest-{place}": forest(comparison, rows[place : place + ROWS_OF_PART])
+        for place in range(0, len(rows), ROWS_OF_PART)
+    }
+    if len(comparison.study.arms) <= MOST_ROWS:
+        drawn["frontier"] = frontier(comparison)
+    figures: dict[str, list[Block]] = {}
+    for name, figure in drawn.items():
+        after, caption = FIGURES[name.partition("-")[0]]
+        if figure is not None:
+            svg = inline_svg(figure, f"{prefix}{name}")
+            figures.setdefault(after, []).append(SvgFigure(name, caption, svg))
     return figures

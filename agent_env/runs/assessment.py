@@ -12,6 +12,7 @@ from agent_env.errors import AgentEnvError
 from agent_env.records.schema import Score
 from agent_env.records.trace_events import Event
 from agent_env.tasks.conditions import is_twin, sample_under
+from agent_env.tasks.judging import gold_text
 
 if TYPE_CHECKING:
     from agent_env.runs.run import Run
@@ -24,6 +25,8 @@ class Assessment:
     score: Score | None
     provenance: Provenance | None
     why_not: str | None = None
+    gold: str | None = None
+    """The right answer for people, as the condition asks it."""
 
     @property
     def lines(self) -> list[str]:
@@ -42,13 +45,14 @@ def assess(run: Run, events: list[Event]) -> Assessment:
         if (condition := conditions.get(episode.condition)) is None:
             return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
         records = Provenances(task, run.manifest.conditions, run.find_faults)
-        records.add(sample_under(sample, condition), episode, score)
+        records.add(asked := sample_under(sample, condition), episode, score)
         for other in conditions.values():
             trace = run.trace_of(f"{other.name}/{sample.id}.{episode.repeat}")
             is_other = other != condition and is_twin(condition, other, "disturbance")
             if trace and is_other and trace.exists() and (recorded := run.events(trace).events):
                 its = fold(recorded)
                 records.add(sample_under(sample, other), its, task.score(sample, its))
-        return Assessment(score, records.by_episode()[condition.name, sample.id, episode.repeat])
+        record = records.by_episode()[condition.name, sample.id, episode.repeat]
+        return Assessment(score, record, gold=gold_text(asked))
     except (AgentEnvError, ValueError) as exc:
         return Assessment(None, None, str(exc))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from agent_env.analysis.comparison import Comparison
+    from agent_env.analysis.examples import Said
     from agent_env.analysis.requirements import Judged
     from agent_env.analysis.result_tables import Format, ResultTable
     from agent_env.analysis.study import Study
@@ -279,6 +281,16 @@ def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
         yield from save(figure, folder, name)
 
 
+def _text_of(paths: Mapping[str, Path], objects: Objects, said: Said) -> str:
+    """An episode readably, as `show` prints it; of a log of another tool its place alone."""
+    from agent_env.runs.score import episode_text
+
+    trace = paths.get(said.run, Path()) / "episodes" / f"{said.episode}.jsonl"
+    if not trace.is_file():
+        return f"{said.run}: {said.episode}"
+    return "\n\n".join(episode_text(trace, objects=objects))
+
+
 def write_report(
     tasks: Sequence[TaskComparison],
     out: Path,
@@ -291,9 +303,12 @@ def write_report(
     from agent_env.analysis.report import chapter_of, report_of
 
     chapters = [
-        chapter_of(each.comparison, each.manifests, each.name if len(tasks) > 1 else "")
+        chapter_of(
+            each.comparison, each.manifests, each.name if len(tasks) > 1 else "",
+            partial(_text_of, dict(zip(each.manifests, each.paths, strict=False)), objects),
+        )
         for each in tasks
-    ]
+    ]  # fmt: skip
     arms = (arm for each in tasks for arm in each.comparison.study.arms)
     models = short_names(arm.model for arm in arms).values()
     names = ", ".join(dict.fromkeys(each.comparison.study.task for each in tasks))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,14 +18,13 @@ from agent_env.errors import AgentEnvError
 from agent_env.extras import FOR_FIGURES, missing_of
 from agent_env.records.safe_files import check_database
 from agent_env.runs.run import Run
+from agent_env.tasks.judging import sample_question
 
 if TYPE_CHECKING:
     from agent_env.analysis.first_page import FirstPage
 
 LARGE = 5_000
 """Episodes."""
-SHOWN = ("conditions", "frontier")
-"""Figures of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +38,9 @@ class RunSummary:
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
     tables: Sequence[ResultTable]
-    """The conclusions, the tools check, the conditions, the differences."""
+    """The tools check and the differences; without a first page also what it has."""
     first: FirstPage | None
     """What a report begins with; None without matplotlib."""
-    figures: Mapping[str, str]
-    """By name, as SVG."""
 
 
 class IndexedRun(Run):
@@ -123,6 +120,11 @@ class IndexedRun(Run):
             self._summary = state, RunSummary(groups, index.stop_reasons(), index.metrics)
         return self._summary[1]
 
+    def question(self, sample: str) -> str:
+        """What a sample asks; "" for one that the run does not have."""
+        found = self.sample(sample)
+        return "" if found is None else sample_question(found)
+
     def compared(self, runs: Sequence[IndexedRun]) -> ComparedRuns:
         """The comparison of these runs, kept until one of them changes."""
         key = [(run.path, run.stamp) for run in runs]
@@ -142,16 +144,13 @@ class IndexedRun(Run):
             if table.rows
         ]
         if missing_of(*FOR_FIGURES):
-            return ComparedRuns(tables, None, {})
-        from agent_env.analysis.figures import drawn
+            return ComparedRuns(tables, None)
         from agent_env.analysis.first_page import first_page
-        from agent_env.analysis.html import inline_svg
 
-        figures = {name: inline_svg(each, name) for name, each in drawn(comparison, SHOWN).items()}
-        first = first_page(comparison)
-        if first.figure is not None:
-            figures["first"] = first.figure.svg
-        return ComparedRuns(tables, first, figures)
+        of_first = ("conclusions", "conditions")
+        return ComparedRuns(
+            [table for table in tables if table.name not in of_first], first_page(comparison)
+        )
 
     @property
     def is_large(self) -> bool:

@@ -42,7 +42,7 @@ def test_a_smaller_error_is_better_has_an_interval_and_is_no_formula(comparison)
     assert table.notes[1] == "days_off: the less the better, over the samples where it is defined."
     assert [row[1] for row in table.rows] == [5, 6]
     assert table.columns[4].name == "difference from base"
-    (axes,) = all_figures(comparison)["conditions"].axes[:1]
+    (axes,) = all_figures(comparison)["scores"].axes
     axes.set_title(literal("big$model$x"))
     assert inline_svg(axes.get_figure(), "x")
     assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)

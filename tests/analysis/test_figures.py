@@ -6,7 +6,7 @@ from matplotlib.text import Text
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import save
 from agent_env.analysis.episode_tables import episodes
-from agent_env.analysis.figures import all_figures, looks
+from agent_env.analysis.figures import NARROW, all_figures, scores
 from agent_env.analysis.statistics.results import conditions, differences
 from tests.analysis.simulated import Plant, study
 
@@ -21,7 +21,7 @@ def comparison():
 
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
     figures = all_figures(comparison)
-    assert list(figures) == ["forest", "conditions", "frontier"]
+    assert list(figures) == ["scores", "forest", "frontier"]
     svg, png, pdf = save(figures["forest"], tmp_path, "forest")  # the report draws them all
     assert b"<svg" in svg.read_bytes()
     assert png.read_bytes().startswith(b"\x89PNG")
@@ -29,8 +29,10 @@ def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):
 
 
 def test_figures_tell_apart_and_forests_have_all_contrasts(comparison):
-    found = looks(comparison.study.arms).values()
-    assert len({look.marker for look in found}) == len({look.hatch for look in found}) == 4
+    told = lines_of(scores(comparison))
+    assert told.splitlines().count("web+python") == 2  # a row for each model
+    assert "gain over base" in told
+    assert lines_of(scores(comparison, NARROW)).count("[+") == told.count("[+") > 0
     assert len(episodes(comparison)) == 2 * 4 * 40 * 2
     assert episodes(comparison)["cost_usd"].isna().all()
     table = differences(comparison).frame()
@@ -46,7 +48,7 @@ def test_figures_tell_apart_and_forests_have_all_contrasts(comparison):
     assert told.count("n = 40") == 3
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.1, "explicit": 0.3}, ("m",), seed=1)
     figures = all_figures(Comparison(made, Options()))
-    assert "explicit" in lines_of(figures["conditions"])
+    assert "explicit" in lines_of(figures["scores"])
     assert "explicit" not in lines_of(figures["frontier"])
 
 

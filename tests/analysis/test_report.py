@@ -8,7 +8,9 @@ import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.drawing import LONGEST, literal
+from agent_env.analysis.examples import examples
 from agent_env.analysis.figures import all_figures
+from agent_env.analysis.first_page import finding
 from agent_env.analysis.html import inline_svg
 from agent_env.analysis.report import chapter_of, report_of, settings
 from agent_env.records.escaping import visible
@@ -53,12 +55,40 @@ def test_hostile_names_scripts_and_references(text):
 
 def test_it_invents_no_figure_and_draws_the_same_twice():
     alone = report("a", "b", samples=1)
-    assert "(one sample)." in alone
+    assert "With 1 question no smallest difference" in alone
     assert not re.search(r">\s*nan\b", alone, re.IGNORECASE)
-    made = Comparison(study(Plant(samples=8), {"base": 0.0, "web": 0.2}, ("a",), 1))
-    first, second = (inline_svg(all_figures(made)["conditions"], "x") for _ in range(2))
-    assert "clip-path" in first
+    made = Comparison(study(Plant(samples=20), {"base": 0.0, "web": 0.6}, ("a",), 1))
+    first, second = (inline_svg(all_figures(made)["scores"], "x") for _ in range(2))
+    assert ">web</text>" in first  # texts are texts
+    assert "style=" not in first  # which a strict policy refuses
+    assert "var(--better, #0b62a8)" in first  # and it goes dark with its page
     assert first == second
+
+
+def test_the_headline_is_the_finding():
+    def headline(effects, models=("m",), samples=40, **options):
+        made = study(Plant(samples=samples), effects, models, 1)
+        return finding(Comparison(made, Options(**options)))
+
+    gain = {"base": 0.0, "web": 0.6}
+    assert headline(gain) == "m gets better with web: 40 of 40 right with web instead of 18"
+    assert headline({"base": 0.6, "web": 0.0}).startswith("m gets worse with web: ")
+    assert headline({"base": 0.0, "web": 0.0}) == "No gain over base can be shown for m"
+    assert headline(gain, ("a", "b")) == "a gets better with web; b gets better with web"
+    assert headline({"base": 0.0}, ("a", "b")) == "How a and b did on simulated"
+    given_away = {"base": 0.0, "web": 0.0, "explicit": 0.6}
+    assert headline(given_away) == "No gain over base can be shown for m"
+
+
+def test_examples_are_a_gain_a_loss_and_an_answer_that_stayed_wrong():
+    made = study(Plant(samples=40), {"base": 0.0, "web": 0.3, "python": -0.3}, ("m",), 1)
+    found = examples(Comparison(made, Options()))
+    assert [each.title for each in found] == ["Gained with web", "Lost with python"]
+    for each, sign in zip(found, (1, -1), strict=True):
+        before, after = each.said
+        assert before.condition == "base"
+        assert sign * (after.score - before.score) > 0
+    assert found[0].said[-1].episode.startswith("web/")
 
 
 def test_settings_tell_what_a_method_section_needs(tmp_path):

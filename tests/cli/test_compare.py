@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_env.analysis.figures import condition_bars, frontier
+from agent_env.analysis.figures import frontier, scores
 from tests.commands import agent_env
 
 
@@ -74,10 +74,9 @@ def test_tables_are_written_in_each_format(runs, tmp_path):
 
 
 def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path, monkeypatch):
-    """With two of the figures, and a small one in the file: to draw them all takes seconds."""
-    figure = pytest.importorskip("matplotlib.figure").Figure
-    monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"frontier": figure()})
-    makers = {"frontier": frontier, "conditions": condition_bars}
+    """With two of the figures: to draw them all takes seconds."""
+    pytest.importorskip("matplotlib.figure")
+    makers = {"frontier": frontier, "scores": scores}
     monkeypatch.setattr("agent_env.analysis.figures.MAKERS", makers)
     out = tmp_path / "deep/report.html"
     done = agent_env(
@@ -85,10 +84,11 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
     )
     assert done.returncode == 0, done.stderr
     names = {file.name for file in tmp_path.iterdir()}
-    assert {"frontier.svg", "frontier.png", "conditions.pdf"} <= names
+    assert {"frontier.svg", "frontier.png", "scores.pdf"} <= names
     text = out.read_text()
     for part in (
         "12 samples that all runs share", "72 episodes asked for, 72 finished", "seed 20261121",
+        "gets better with",
         "Where do answers come from?", "samples&#39; digest", "sealed", "<svg",
         "reference web − reference base",
     ):  # fmt: skip

@@ -1,11 +1,11 @@
 "use strict";
-// What is folded opens where a link leads to it, and on paper where it is meant for paper.
-const unfold = () => { const at = document.getElementById(location.hash.slice(1)); if (at?.matches("details")) at.open = true; };
+// What is folded opens where a link leads into it.
+const unfold = () => {
+  const at = document.getElementById(location.hash.slice(1)), around = at?.closest("details");
+  if (around) { around.open = true; at.scrollIntoView(); }
+};
 addEventListener("hashchange", unfold);
 unfold();
-const folded = () => document.querySelectorAll("details[data-print]:not([open])");
-addEventListener("beforeprint", () => folded().forEach((each) => { each.open = true; each.dataset.was = "folded"; }));
-addEventListener("afterprint", () => document.querySelectorAll("[data-was]").forEach((each) => { each.open = false; delete each.dataset.was; }));
 // Tables sort by a click on a heading, and show only the rows that hold what is typed.
 const order = (one, other) => {
   if (one === "" || other === "") return (one === "") - (other === "");

@@ -16,14 +16,12 @@ import re
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
@@ -44,7 +42,7 @@ from agent_env.extensions.viewer.story import (
     token_chart,
 )
 from agent_env.sdk.errors import AgentEnvError, ConfigError
-from agent_env.sdk.records import Sample, visible
+from agent_env.sdk.records import visible
 from agent_env.sdk.results import rendered
 from agent_env.sdk.run import IndexedRun
 
@@ -65,6 +63,7 @@ def environment() -> Environment:
         "count": count,
         "score": score,
         "table": partial(rendered, "show"),
+        "lead": partial(rendered, "lead"),
         "summary": partial(rendered, "summary"),
         "seconds": seconds,
         "usd": usd,
@@ -210,7 +209,6 @@ def make_app(library: Library, port: int) -> Starlette:
             Route("/run/{run}/", pages.run),
             Route("/run/{run}/samples", pages.samples),
             Route("/run/{run}/compare", pages.compare),
-            Route("/run/{run}/figure/{figure}", pages.figure),
             Route("/run/{run}/sample/{sample}", pages.sample),
             Route("/run/{run}/episode/{episode:path}", pages.episode),
             Route("/state/", pages.state),
@@ -267,10 +265,20 @@ class _Pages:
             "run.html", run=run, line=_RunLine(run, self._library),
             manifest=run.manifest, groups=summary.groups, span=span, given=fields, at=at,
             last=max(0, -(-span.total // ROWS) - 1), metrics=summary.metrics, sorts=run.index.SORTS,
-            stops=summary.stop_reasons,
+            stops=summary.stop_reasons, first=self._first(run),
             verdicts=run.index.VERDICTS, reading=reading, state=f"/state/{quote(run.key)}",
             stamp=self._library.stamp(run),
         )  # fmt: skip
+
+    def _first(self, run: IndexedRun) -> object:
+        """What its report begins with; None while it is being written or read, and of a large
+        one, which takes too long."""
+        if run.is_large or run.is_locked or not self._library.was_read(run):
+            return None
+        try:
+            return run.compared([run]).first
+        except ConfigError:
+            return None
 
     def samples(self, request: Request) -> Response:
         """Samples by condition, a mark for each repeat."""
@@ -285,7 +293,7 @@ class _Pages:
             name: {c: [r for r in rows if r.values["condition"] == c] for c in conditions}
             for name, rows in rows_by_sample.items()
         }
-        questions = {name: _question(run.sample(name)) for name in table}
+        questions = {name: run.question(name) for name in table}
         return self._page(
             "samples.html", run=run, manifest=run.manifest, table=table, conditions=conditions,
             questions=questions,
@@ -302,22 +310,7 @@ class _Pages:
             compared = run.compared(shown)
         except ConfigError as exc:
             return self._page("compare.html", **fields, compared=None, problem=str(exc))
-        first = compared.first
-        if first is not None and first.figure is not None:  # the page's policy takes its style away
-            address = f"figure/first{query(request.query_params)}"
-            picture = Markup('<img src="{}" alt="">').format(address)
-            first = replace(first, figure=replace(first.figure, svg=picture))
-        return self._page("compare.html", **fields, compared=compared, first=first, problem=None,
-                          given=request.query_params)  # fmt: skip
-
-    def figure(self, request: Request) -> Response:
-        """A figure of the comparison as a picture."""
-        run, _, shown = self._alike(request)
-        name = request.path_params["figure"]
-        svg = run.compared(shown).figures.get(name)
-        if svg is None:
-            raise _missing(f"There is no figure {name}.")
-        return Response(svg, media_type="image/svg+xml")
+        return self._page("compare.html", **fields, compared=compared, problem=None)
 
     def _alike(self, request: Request) -> tuple[IndexedRun, list[IndexedRun], list[IndexedRun]]:
         """A run, the others of its samples, and those that are to be compared."""
@@ -449,22 +442,26 @@ class _Opened:
         self.verdict = run.assess(self.read.events)
 
     @property
+    def decides(self) -> set[str]:
+        """Ids of the calls that showed what the answer stands on: where pages were opened these,
+        else searches that listed them."""
+        if self.story is None or self.verdict.provenance is None:
+            return set()
+        found: dict[str, set[str]] = {"opened": set(), "returned": set()}
+        calls = [call for step in self.story.steps for call in step.calls if call.done]
+        for call in calls:
+            for page in call.done.result.pages if call.done else ():
+                if page.url in self.verdict.provenance.stands_on and page.how in found:
+                    found[page.how].add(call.call.id)
+        return found["opened"] or found["returned"]
+
+    @property
     def sample(self) -> str:
         return self.name.partition("/")[2].rpartition(".")[0]
 
     @property
     def condition(self) -> str:
         return self.name.partition("/")[0]
-
-
-def _question(sample: Sample | None) -> str:
-    """What it asks: its question or constraints, else the fields of its family."""
-    own = {} if sample is None else sample.model_dump(exclude=set(Sample.model_fields))
-    if isinstance(question := own.get("question"), str):
-        return question
-    if isinstance(constraints := own.get("constraints"), list | tuple):
-        return " ".join(map(str, constraints))
-    return ", ".join(f"{name} {value}" for name, value in own.items() if value)
 
 
 def _missing(words: str) -> Exception:

@@ -72,12 +72,11 @@ def test_a_table_is_compared_by_model_and_cluster_on_one_axis(tmp_path):
     with pytest.raises(ConfigError, match="no sample has the field 'colour'; known: topic"):
         _compare(tmp_path / "results.csv", cluster="colour", **_table(tmp_path))
     pytest.importorskip("matplotlib")
-    from agent_env.analysis.figures import condition_bars
+    from agent_env.analysis.figures import scores
 
     task, _ = _compare(tmp_path / "results.csv", contrasts=("b:a",), **_table(tmp_path))
-    figure = condition_bars(task.comparison)
-    (scores,) = [axes for axes in figure.axes if "right" in axes.get_title()]
-    assert [label.get_text() for label in scores.get_xticklabels()] == ["a", "b"]
+    (axes,) = scores(task.comparison).axes
+    assert [text.get_text() for text in axes.texts][:2] == ["a", "0.50"]
     assert "outcomes" not in [table.name for table in select_tables(task.comparison, None, ())]
 
 
