@@ -11,7 +11,7 @@ from typing import Protocol, get_args
 
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
-from agent_env.records.disturbance import ShiftedWorld, WebAblation
+from agent_env.records.disturbance import ChangedPage, ShiftedWorld, WebAblation
 from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
@@ -107,6 +107,9 @@ TextAt = Callable[[str], str | None]
 """The text that the run's web has at an address; None without a page."""
 Shift = Callable[[Sample, Random, TextAt], ShiftedWorld]
 """The sample's shifted world, drawn at random; raises CannotShift."""
+Retell = Callable[[Sample, int, TextAt, Callable[[str], str]], tuple[ChangedPage, ...]]
+"""The web's pages where what this constraint names has its dates changed by a function of ISO
+dates; raises CannotShift where the web's pages are not made of the family's tables."""
 
 
 StrategyMaker = Callable[[StrategyParts], Strategy | None]
@@ -156,6 +159,8 @@ class Task:
     """Code that opens the sample's Python session; None for none."""
     shift: Shift | None = None
     """None for a family whose worlds cannot be shifted."""
+    retell: Retell | None = None
+    """None for a family whose pages are changed as texts."""
     on_day: OnDay | None = None
     """None for a family without questions about the present."""
     needs_day: Callable[[Sample], bool] | None = None

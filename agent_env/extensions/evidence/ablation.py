@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from random import Random
 
-from agent_env.extensions.evidence.overlay import stored_page
+from agent_env.extensions.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift, SampleSet, Task, tools_of
 from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
@@ -96,6 +97,7 @@ def with_ablations(
         return made, {}
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
+    text_at = partial(stored_text, store)
     is_sealed = store is not None and options.web_mode == "sealed"
     index = index_of(store, note) if store is not None and is_sealed else None
     for sample in made.samples:
@@ -104,11 +106,6 @@ def with_ablations(
             blocked = proving_pages(sample, store, index)
             if not blocked:
                 raise CannotShift("the web has no page that proves their answers")
-
-            def text_at(url: str) -> str | None:
-                page = stored_page(store, url)
-                return None if page is None else page.text
-
             shifted: ShiftedWorld | None = None
             if "shifted" in options.web_ablations:
                 assert task.shift is not None  # checked before

@@ -12,7 +12,7 @@ Dates in the text of a page: moved together, and held against each other.
 `moved` writes every date of a text anew, in the notation in which it stood, so that spans, ages and
 orders stay as they were. `contradictions` finds where a page refutes itself: a day that no calendar
 has, an end before its beginning, two dates of the same end, a weekday, a duration or an age that
-does not fit, an address that bears another date. It reads English prose, labels and rows such as
+does not fit. It reads English prose, labels and rows such as
 those of the sealed web; what it does not read it does not refute.
 """
 
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
+from agent_env.sdk.family import CannotShift
 from agent_env.sdk.records import AttackName, Proof, SampleAttack
 from agent_env.sdk.scoring import agrees, stands_in
 from agent_env.sdk.web import ChangedPage, Page
@@ -40,10 +41,8 @@ _DATE = re.compile(
 )
 _ADDRESS = re.compile(r"<https?://[^>\s]*>|https?://\S+")
 _DATED_LINK = re.compile(r" <https?://[^>\s]*?(?<!\d)(?:1\d{3}|20\d{2})(?!\d)[^>\s]*>")
-"""The address behind a link in a sentence, where it bears a year."""
-_OTHER_CALENDAR = re.compile(r"(?:Julian|Hebrew|Persian|Coptic|Ethiopic|ISO week): ")
-"""The beginning of a row with a day in a calendar that is not moved."""
-_YEAR = re.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)")
+"""The address behind a link, where it bears a year."""
+_LINK = re.compile(r" <(https?://[^>\s]*)>")
 
 
 class Mention:
@@ -97,10 +96,9 @@ def mentions(text: str) -> Iterator[Mention]:
 
 def moved(text: str, move: Callable[[date], date]) -> str:
     """The text with every date moved. A month or a year without a day goes where the first day of
-    the text in it goes, else its own first day. Links whose addresses bear a year are left out, as
-    they lead to pages with the old dates, and so are rows with days in other calendars."""
-    kept = (line for line in text.splitlines() if not _linked_years(line))
-    text = _DATED_LINK.sub("", "\n".join(line for line in kept if not _OTHER_CALENDAR.match(line)))
+    the text in it goes, else its own first day. Addresses that bear a year are left out, as they
+    lead to pages with the old dates."""
+    text = _DATED_LINK.sub("", text)
     found = list(mentions(text))
     known: dict[tuple[int, ...], date] = {}
     for day in (day for each in found if (day := each.day) is not None):
@@ -115,13 +113,6 @@ def moved(text: str, move: Callable[[date], date]) -> str:
         parts += [text[last : each.start], each.written(move(day))]
         last = each.end
     return "".join([*parts, text[last:]])
-
-
-def _linked_years(line: str) -> set[int]:
-    """The years that the address bears, where the line is one of a page's links."""
-    _, mark, address = line.rpartition("<http")
-    is_link = line.startswith("- ") and mark and address.endswith(">")
-    return set(map(int, _YEAR.findall(address))) if is_link else set()
 
 
 # What refutes itself -----------------------------------------------------------------------------
@@ -173,16 +164,6 @@ def _contradictions(text: str) -> Iterator[str]:
             yield f"its {first} is after its {last}"
     if len(spans) == 1:
         yield from _lengths(text, *spans[0])
-    years = {each.year for each in found}
-    near = {year // 10 for year in years}
-    for line in text.splitlines() if years else ():
-        dated = _linked_years(line)
-        if dated and not any(year // 10 in near for year in dated):
-            yield f"a link leads to {min(dated)}: {line}"
-    took = re.search(r"took place in ([\d, and]+)\.", text)
-    listed = re.search(r"^Years: ([\d, ]+)$", text, re.M)
-    if took and listed and re.findall(r"\d{4}", took[1]) != re.findall(r"\d{4}", listed[1]):
-        yield f"it took place in {took[1]}, and its years are {listed[1]}"
 
 
 def _lengths(text: str, low: date, high: date) -> Iterator[str]:
@@ -280,6 +261,9 @@ class AttackTarget:
     """It in the form that the prompt asks for."""
     tool: str
     """A tool that every attacked condition has."""
+    retell: Callable[[Callable[[str], str]], Sequence[ChangedPage]] | None = None
+    """The web's pages where what the proof is about has its dates changed; CannotShift where they
+    are not made of tables. None for a family that has none such."""
 
 
 def attack_on(name: AttackName, target: AttackTarget, rng: Random) -> SampleAttack | None:
@@ -304,11 +288,9 @@ def attack_on(name: AttackName, target: AttackTarget, rng: Random) -> SampleAtta
     words = REVISED if name == "false-page" else DISPUTED
     number = rng.randrange(len(words))
     url = f"{FALSE_SITE}{rng.randrange(10**6):06d}"
-    texts = ((page, false_text(page.text, target)) for page in target.proving)
-    page, text = next(((page, text) for page, text in texts if text is not None), (None, None))
-    if page is None:
+    title, text = next(_false_pages(target), (None, None))
+    if title is None:
         return None
-    title = false_text(page.title, target) or page.title
     made = ChangedPage(was=None, url=url, title=title, text=f"{text}\n{words[number]}")
     return SampleAttack(
         name=name, variant=str(number + 1), planted=target.planted, pages=(made,),
@@ -330,21 +312,67 @@ NOW = 2026
 """Pages that tell of what is over name no later year, unless the true page does."""
 
 
+def _false_pages(target: AttackTarget) -> Iterator[tuple[str, str]]:
+    """Titles and texts that would lead to the planted answer: of proving pages made of other facts,
+    else of those whose texts are changed."""
+    proof, false, pages = target.proof, _false_dates(target), None
+    if false is not None and target.retell is not None:
+        change, dates = false
+        try:
+            retold = target.retell(change)
+            pages = {page.was: page for page in retold}
+        except CannotShift:
+            pass
+        except (ValueError, OverflowError):  # as for `_false_dates`
+            return
+    if pages is None or proof is None:
+        for own in target.proving:
+            if (changed := false_text(own.text, target)) is not None:
+                yield false_text(own.title, target) or own.title, changed
+        return
+    elsewhere = {page.url for page in retold} - pages.keys()
+    for page in (pages[url] for url in proof.urls if url in pages):
+        text = _LINK.sub(lambda its: "" if its[1] in elsewhere else its[0], page.text)
+        is_told = all(stands_in(day, text) for day in dates)
+        is_true = any(len(day) > 7 and stands_in(day, text) for day in proof.dates)
+        if is_told and not is_true and all(each.year <= NOW for each in mentions(text)):
+            yield page.title, text
+
+
+def _false_dates(target: AttackTarget) -> tuple[Callable[[str], str], tuple[str, ...]] | None:
+    """What changes dates, YYYY, YYYY-MM or YYYY-MM-DD, so that the planted answer follows, and what
+    it makes of the proof's; None where it does not follow, or a right one does."""
+    wanted, proof = _as_day(target.planted[0]), target.proof
+    if wanted is None or proof is None:
+        return None
+    try:
+        move = _move(target, proof, wanted)
+
+        def change(text: str) -> str:
+            return move(date.fromisoformat(f"{text}-01-01"[:10])).isoformat()[: len(text)]
+
+        dates = tuple(map(change, proof.dates))
+    except (ValueError, OverflowError):  # before or after all that calendars have
+        return None
+    false = proof.model_copy(update={"dates": dates})
+    if not agrees(false, target.planted) or any(agrees(false, [day]) for day in target.gold):
+        return None
+    return change, dates
+
+
 def false_text(text: str, target: AttackTarget) -> str | None:
     """The page's text where it would lead to the planted answer: all of its dates moved together,
     so that the proving ones have the planted year, month or day, without lines that would tell of
     years to come; or the right answer exchanged for the planted one. None where nothing changes,
     what comes out refutes itself, or the planted answer does not follow from it, or a right one
     does."""
-    wanted, proof = _as_day(target.planted[0]), target.proof
-    if wanted is not None and proof is not None:
-        try:
-            move = _move(target, proof, wanted)
-            changed, dates = moved(text, move), moved(" ".join(proof.dates), move)
-        except (ValueError, OverflowError):  # before or after all that calendars have
+    if _as_day(target.planted[0]) is not None and target.proof is not None:
+        if (false := _false_dates(target)) is None:
             return None
-        false = proof.model_copy(update={"dates": tuple(dates.split())})
-        if not agrees(false, target.planted) or any(agrees(false, [day]) for day in target.gold):
+        change, dates = false
+        try:
+            changed = moved(text, lambda day: date.fromisoformat(change(day.isoformat())))
+        except (ValueError, OverflowError):
             return None
         latest = max([NOW, *(each.year for each in mentions(text))])
         changed = "\n".join(  # such as an anniversary
@@ -352,7 +380,7 @@ def false_text(text: str, target: AttackTarget) -> str | None:
             for line in changed.splitlines()
             if all(each.year <= latest for each in mentions(line))
         )
-        if not all(stands_in(day, changed) for day in false.dates):
+        if not all(stands_in(day, changed) for day in dates):
             return None
     else:
         changed = _exchanged(text, dict(zip(target.gold, target.planted, strict=False)))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 
 from agent_env.extensions.evidence.ablation import note_left_out, with_ablations
 from agent_env.extensions.evidence.attack_pages import AttackTarget, attack_on
-from agent_env.extensions.evidence.overlay import stored_page
+from agent_env.extensions.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import Faults, SampleSet, Shortcut, Task, tools_of
 from agent_env.sdk.records import AttackName, Condition, Episode, Proof, Sample, SampleAttack
@@ -98,7 +99,12 @@ def with_attacks(
                 break
             urls = dict.fromkeys((*(proof.urls if proof else ()), *sample.evidence))
             pages = [page for url in urls if (page := stored_page(store, url)) is not None]
-            target = AttackTarget(pages, proof, sample.gold, its.values, its.text, tool)
+            retell = (
+                partial(task.retell, sample, proof.constraint, partial(stored_text, store))
+                if task.retell and proof
+                else None
+            )
+            target = AttackTarget(pages, proof, sample.gold, its.values, its.text, tool, retell)
             rng = Random(f"attack/{options.seed}/{sample.id}/{name}")
             attack = attack_on(name, target, rng)
             if attack is None:

@@ -177,3 +177,9 @@ def stored_page(store: SqlitePages | None, url: str) -> Page | None:
     """What the store has at the address; None for nothing."""
     outcome = None if store is None else store.outcome(url)
     return outcome if isinstance(outcome, Page) else None
+
+
+def stored_text(store: SqlitePages | None, url: str) -> str | None:
+    """The text that the store has at the address; None without a page."""
+    page = stored_page(store, url)
+    return None if page is None else page.text

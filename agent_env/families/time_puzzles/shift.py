@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from random import Random
+from typing import Any
 
 from agent_env.extensions.facts.site.render import render_changed
 from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
@@ -28,6 +30,7 @@ from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 from agent_env.temporal.days import DayRange, PartialDate
 
+TextAt = Callable[[str], str | None]
 MOST = 6
 """Answers of a twin, unless its puzzle has more."""
 TRIES = 200
@@ -38,7 +41,7 @@ FIRST, LAST = 1583, 2024
 
 
 def shifted_world(
-    puzzle: TimePuzzle, tables: FactTables, rng: Random, text_at: Callable[[str], str | None]
+    puzzle: TimePuzzle, tables: FactTables, rng: Random, text_at: TextAt
 ) -> ShiftedWorld:
     """The puzzle's `Task.shift`; `tables` are those that the run's web was rendered from."""
     event = event_of(puzzle.facts)
@@ -62,12 +65,13 @@ def shifted_world(
     ):
         raise CannotShift(f"its words state the year {stated}")
     twin, moved = shifted_twin(puzzle, row, tables, rng)
+    there = partial(with_event, row=moved)
     plain, shifted = (each.model_dump(mode="json") for each in (puzzle, twin))
     plain.setdefault("explicit_gold", None)
     fields = {name: value for name, value in shifted.items() if plain.get(name) != value}
     return ShiftedWorld(
         sample=fields | ({"explicit_gold": None} if plain["explicit_gold"] is not None else {}),
-        pages=_changed_pages(tables, moved, text_at),
+        pages=_changed_pages(tables, there, text_at),
     )
 
 
@@ -221,17 +225,40 @@ def with_event(tables: FactTables, row: EventRow) -> FactTables:
 # Pages ------------------------------------------------------------------------------------------
 
 
-def _changed_pages(
-    tables: FactTables, moved: EventRow, text_at: Callable[[str], str | None]
+def retold_pages(
+    tables: FactTables, puzzle: TimePuzzle, at: int, text_at: TextAt, change: Callable[[str], str]
 ) -> tuple[ChangedPage, ...]:
-    """The pages that speak of the event, rendered as the run's web renders them; CannotShift where
+    """The puzzle's `Task.retell`."""
+    fact = puzzle.facts[at]
+    rows = {"kb_event": "events", "person_alive": "people"}.get(fact.type, "presidents")
+    key = "event" if rows == "events" else "person"
+    parse: Callable[[str], Any] = PartialDate.parse if rows == "events" else date.fromisoformat
+
+    def changed(row: Any) -> Any:
+        known = {name: day for name in ("start", "end") if (day := getattr(row, name))}
+        dates = {name: parse(change(str(day))) for name, day in known.items()}
+        years = (int(change(str(year))) for year in getattr(row, "years", ()))
+        return replace(row, **dates, **({"years": tuple(years)} if rows == "events" else {}))
+
+    def there(world: FactTables) -> FactTables:
+        own = ((row, getattr(row, key) == getattr(fact, key)) for row in getattr(world, rows))
+        told: Any = {rows: tuple(changed(row) if is_its else row for row, is_its in own)}
+        return replace(world, **told)
+
+    return _changed_pages(tables, there, text_at)
+
+
+def _changed_pages(
+    tables: FactTables, there: Callable[[FactTables], FactTables], text_at: TextAt
+) -> tuple[ChangedPage, ...]:
+    """The pages that are others there, rendered as the run's web renders them; CannotShift where
     that web was not rendered from these tables."""
     for level in LIKELY_FIRST:
         for invented in (tables.invented, not tables.invented):
             world = replace(tables, invented=invented)
             plain, shifted = (
                 [(s.url, s.title, s.text) for s in sheets]
-                for sheets in render_changed(world, with_event(world, moved), level)
+                for sheets in render_changed(world, there(world), level)
             )
             if all(text_at(url) == text for url, _, text in plain):
                 return ChangedPage.between(plain, shifted)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
@@ -24,7 +24,7 @@ from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
 from agent_env.sdk.scoring import episode_score
-from agent_env.sdk.web import ShiftedWorld
+from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 if TYPE_CHECKING:
     from agent_env.families.time_puzzles.guessers import Case
@@ -123,6 +123,11 @@ def make_task(
 
         return shifted_world(time_puzzle(sample), world(), rng, text_at)
 
+    def retell(sample: Sample, *how: Any) -> tuple[ChangedPage, ...]:
+        from agent_env.families.time_puzzles.shift import retold_pages
+
+        return retold_pages(world(), time_puzzle(sample), *how)
+
     def start(sample: Sample, condition: Condition) -> tuple[Message, ...]:
         return (Message(role="user", content=template.format(**prompt_fields(sample, condition))),)
 
@@ -154,6 +159,7 @@ def make_task(
         examples=lambda sample, condition: examples(time_puzzle(sample)),
         form=lambda sample: answer_form(time_puzzle(sample)),
         shift=shift,
+        retell=retell,
         on_day=on_day,
         needs_day=needs_day,
         off_web=lambda sample: "",

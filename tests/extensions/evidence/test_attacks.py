@@ -1,11 +1,18 @@
 """A run with attacks and faults: twins, planted answers, what its scripted models make of them."""
 
+import asyncio
+import re
+from contextlib import closing
 from datetime import date
 
 import agent_env as ae
+from agent_env.extensions.evidence.attack_pages import contradictions
 from agent_env.extensions.evidence.attacks import planted_answers
+from agent_env.extensions.facts.sealed import SealedWeb
+from agent_env.extensions.facts.tables.articles import article_url
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.task import make_task
+from agent_env.scoring.evidence import dates_in, stands_in
 from tests.families.time_puzzles.brute_force import holds, solve
 
 
@@ -57,3 +64,25 @@ def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzz
     on_page = {day for day in rest if holds(date(int(day[:4]) - later, 1, 1), event)}
     assert set(attack.planted) <= on_page
     assert not set(sample.gold) & on_page
+
+
+def test_a_false_page_has_one_other_fact_and_no_trace_of_the_true_one(tmp_path):
+    """What it states of others is what the web states, and its links lead to pages that are."""
+    run = ae.run_sync(
+        "time-puzzles", model="guesser", conditions=["web"], limit=12, out=tmp_path / "run",
+        attacks=["false-page", "contradiction"], progress=False,
+    )  # fmt: skip
+    stated = r" <(https?://[^>]*)>:? ?\(?([^:)\n]*\d{4})"
+    others = 0
+    with closing(SealedWeb.shipped(tmp_path / "web.db")) as web:
+        for sample in run.samples:
+            dates = {url: proof.dates for proof in sample.proofs for url in proof.urls}
+            for page in (page for attack in sample.attacks for page in attack.pages):
+                true = [day for day in dates[article_url(page.title)] if len(day) == 10]
+                assert not any(stands_in(day, page.text) for day in true)
+                assert contradictions(page.text) == ()
+                assert all(map(web.has, re.findall(r" <(https?://[^>]*)>", page.text)))
+                for url, text in re.findall(stated, page.text):
+                    assert dates_in(text) <= dates_in(asyncio.run(web.fetch(url)).text), url
+                    others += 1
+    assert others > 100

@@ -28,6 +28,7 @@ OFFICES = frozenset({"office", "reign", "pontificate", "tenure"})
 HOLDERS, NEAR, NEAR_DAYS, ALIVE = 5, 3, 420, 4
 TIMES = 7
 """Events of a lifetime that a page on a person has."""
+CHILDHOOD = timedelta(days=12 * 365.25)
 _NAME = re.compile(r"(?=\b([A-Z][\w'’.-]* [A-Z][\w'’-]*))")
 
 
@@ -230,5 +231,11 @@ class Surroundings:
         return tuple([each for each in own if each.title not in skip][:TIMES])
 
     def _people_in(self, row: EventRow) -> list[str]:
-        names = _NAME.findall(row.summary) if self._lives else []
-        return [name for name in dict.fromkeys(names) if name in self._lives]
+        """Without those who were children or dead when it began, as in a shifted world."""
+        names, item = _NAME.findall(row.summary) if self._lives else [], dated(row)
+        own = (self._lives[name] for name in dict.fromkeys(names) if name in self._lives)
+        return [
+            life.title
+            for life in own
+            if item is None or life.first + CHILDHOOD < item.first <= life.last
+        ]
