@@ -131,7 +131,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-SEEDS = {"guesser": 12}
+SEEDS = {"guesser": 17}
 """Of a run in which no guess agrees by chance with another date that was shown."""
 
 

@@ -80,6 +80,8 @@ def event_article(
     course = [when] if is_late else []
     if item is not None:
         course += list(_course(item, w, words))
+    if len(row.years) > 1:
+        course.append(w.say("course.years", count=row.years[-1] - row.years[0]))
     if course:
         blocks += [lines("h2", w.say("headings.course")), lines("p", *course)]
     if item is not None:
@@ -89,6 +91,17 @@ def event_article(
         blocks += _kin(item, around, w, words)
         blocks += _anniversaries(item, anniversaries, w, words)
         blocks += _calendars([("First day", item.start), ("Last day", item.end)], w)
+    elif around.times:
+        blocks += [lines("h2", w.say("headings.near")), lines("p", w.say("near.years"))]
+        blocks.append(
+            lines(
+                "ul",
+                *(
+                    f"{each.first.year}: {link(*each.link)} ({dates_text(each, w)})"
+                    for each in around.times
+                ),
+            )
+        )
     if sources:
         blocks += [lines("h2", w.say("headings.notes")), lines("ol", *sources)]
     more = [(f"Category: {plural(row.kind)}", category_url(row.kind))]
@@ -122,7 +135,8 @@ def _source(row: EventRow, edge: Edge, day: date, w: Writer) -> str:
 def _when(row: EventRow, w: Writer, words: dict[str, str]) -> str:
     start, end = row.start, row.end
     if start is None and end is None:
-        return w.say("lead.when_years", years=listed(map(str, row.years)), **words)
+        key = "lead.when_years_a" if row.event.startswith(("a ", "an ")) else "lead.when_years"
+        return w.say(key, years=listed(map(str, row.years)), **words)
     if start is None or end is None:
         key = "lead.when_until" if start is None else "lead.when_since"
         known = {"on": w.on(start)} if start else {"on_end": w.on(end)} if end else {}
@@ -580,12 +594,31 @@ def category_url(kind: str) -> str:
     return article_url(f"Category: {plural(kind)}")
 
 
-def category(kind: str, rows: tuple[EventRow, ...], planned: tuple[EventRow, ...] = ()) -> Sheet:
-    """Links to the articles of one kind, without dates."""
+def category(
+    kind: str,
+    rows: tuple[EventRow, ...],
+    planned: tuple[EventRow, ...] = (),
+    decades: tuple[int, ...] = (),
+) -> Sheet:
+    """Links to the articles of one kind with their years, and to the lists by decade."""
     w = Writer("category", kind)
-    titles = sorted(event_title(row.event) for row in rows)
-    links = [(title, article_url(title)) for title in titles]
-    links += [(f"{t} (planned)", article_url(t)) for t in (event_title(r.event) for r in planned)]
+    titles = {event_title(row.event): _years_text(row) for row in rows}
+    titles |= {event_title(row.event): "planned" for row in planned}
+    items = (
+        f"{link(title, article_url(title))} ({text})" for title, text in sorted(titles.items())
+    )
+    lead = w.say("calendar_pages.category", kinds=plural(kind), count=counted(len(titles), "page"))
+    lists = (link(f"{decade}s", almanac_url(kind, decade)) for decade in decades)
+    more = f"By decade: {listed(lists)}." if decades else ""
     title = f"Category: {plural(kind)}"
-    lead = w.say("calendar_pages.category", kinds=plural(kind))
-    return Sheet(category_url(kind), title, (lines("p", lead), _linked(links)), "list of articles")
+    blocks = (lines("p", lead, more), lines("ul", *items))
+    return Sheet(category_url(kind), title, blocks, "list of articles")
+
+
+def _years_text(row: EventRow) -> str:
+    years = [str(day.year) for day in (row.start, row.end) if day is not None]
+    if not years:
+        return ", ".join(map(str, row.years))
+    if row.end is None:
+        return f"since {years[0]}"
+    return "–".join(dict.fromkeys(years)) if row.start else f"until {years[0]}"

@@ -175,9 +175,11 @@ def _makers(tables: FactTables, level: Difficulty) -> Iterator[Maker]:
         yield partial(_one, presidency_article, name, tuple(spans), level, own_times, kin)
     kinds, planned = _by_kind(tables.events), _by_kind(tables.planned)
     for kind in sorted(kinds.keys() | planned.keys()):
-        yield partial(_one, category, kind, kinds.get(kind, ()), planned.get(kind, ()))
-    for kind in sorted(kinds):
-        for decade, rows in sorted(_decades(kinds[kind]).items()):
+        decades = sorted(_decades(kinds.get(kind, ())).items())
+        own_decades = tuple(decade for decade, _ in decades)
+        parts = (kinds.get(kind, ()), planned.get(kind, ()), own_decades)
+        yield partial(_one, category, kind, *parts)
+        for decade, rows in decades:
             is_last = today is not None and decade + 10 > today.year
             yield partial(_one, almanac, kind, decade, tuple(rows), is_last)
     yield from calendar_pages(tables, found)

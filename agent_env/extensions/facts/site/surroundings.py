@@ -155,7 +155,9 @@ class Surroundings:
         people = tuple(self._lives[name] for name in self._people_in(row))
         item = dated(row)
         if item is None:
-            return Around(people)
+            rng = chance("years", row.event)
+            own = (self._of_year(year) for year in row.years)
+            return Around(people, times=tuple(rng.choice(began) for began in own if began))
         first, title = item.first, item.title
         at = bisect_left(self._begun_on, first - timedelta(NEAR_DAYS))
         until = bisect_right(self._begun_on, first + timedelta(NEAR_DAYS))
@@ -168,6 +170,9 @@ class Surroundings:
             tuple([each for each in near if each.first >= first][:NEAR]),
             self._kin(row.event, title),
         )
+
+    def _of_year(self, year: int) -> list[Dated]:
+        return [each for each in self._begun if each.first.year == year]
 
     def of_person(self, person: str) -> Around:
         """What the article on a person speaks of."""

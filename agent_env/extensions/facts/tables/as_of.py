@@ -60,10 +60,11 @@ def _event(row: EventRow, today: date) -> EventRow | None:
     """The event as it was known; None where it was not. A month or a year is past when its last
     day is."""
     years = tuple(year for year in row.years if year < today.year)
+    is_whole = years == row.years
     row = replace(
         row,
-        summary=_told(row.summary, today),
-        hint=_told(row.hint, today),
+        summary=_told(row.summary, today) if is_whole else "",
+        hint=_told(row.hint, today) if is_whole else "",
         years=years,
         source=_told(row.source, today),
     )
