@@ -267,7 +267,7 @@ class Comparison:
             rough = " So few clusters make the intervals rough." if 1 < groups < 20 else ""
             drawn = f"Samples of one {self.hooks.shared} are drawn together: {groups} for {n}"
             remarks.append(f"{drawn} samples.{rough}")
-        sources = {s for arm in self.study.arms for o in arm.observations for s in o.usage_sources}
+        sources = {s for arm in self.study.arms for e in arm.episodes for s in e.usage_sources}
         if len(sources) > 1:
             text = f"Token counts come from different sources ({', '.join(sorted(sources))})"
             remarks.append(f"{text}; compare them with care.")

@@ -85,7 +85,7 @@ def episodes(comparison: Comparison) -> pd.DataFrame:
             "sample": o.sample, "repeat": o.repeat, "outcome": o.outcome,
             **{name: o.metrics.get(name) for name in comparison.study.metrics},
             **{name: o.used[name] for name in QUANTITIES},
-            "missing": o.absent, "extra": o.extra, "stop_reason": o.stop_reason,
+            "stop_reason": o.episode and o.episode.stop_reason,
         }
         for arm in comparison.study.arms
         for o in arm.observations

@@ -167,14 +167,11 @@ def _earlier_mean(
         if spent.output_tokens is None:
             continue
         number = spent.episodes
-        times = [o.used.get("duration_s") for o in run.observations.get(condition.name, ())]
+        observed = run.observations.get(condition.name, ())
+        times = [o.used.get("duration_s") for o in observed]
         known = [time for time in times if time is not None]
         calls = spent.calls / number
-        firsts = [
-            each.arrival.first_input_tokens
-            for each in run.observations.get(condition.name, ())
-            if each.arrival is not None
-        ]
+        firsts = [each.episode.first_input_tokens for each in observed if each.episode]
         model_note = "" if run in model_runs else f" ({short_name(run.manifest.model)})"
         return Mean(
             basis=f"{run.name}{model_note}, n = {number}",

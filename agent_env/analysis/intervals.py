@@ -36,7 +36,7 @@ Grouped = Sequence[tuple[str, float]]
 LEVEL, POWER = 0.95, 0.8
 FEWEST = 10
 """With fewer clusters a bootstrap draws hardly anything else than the data."""
-FEW_EVENTS = 5
+FEW_EVENTS = 6
 """With fewer clusters that differ, their variance says nothing; clusters count as samples then."""
 RESAMPLES, CHUNK, SEED = 10_000, 1_000, 20261121
 _NOTHING = 1e-12
@@ -308,7 +308,7 @@ def minimum_detectable_effect(low: float, high: float) -> float:
 
 def samples_needed(difference: float, error: float, samples: int) -> int | None:
     """How many samples show the difference in 80 % of cases, by its standard error over so many
-    (Connor 1987 for paired rates); None for a difference of 0."""
+    (Connor 1987, with the unbiased variance); None for a difference of 0."""
     if abs(difference) <= _NOTHING or np.isnan(error):
         return None
     variance = error**2 * samples

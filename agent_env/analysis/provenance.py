@@ -61,19 +61,6 @@ _COUNTED = re.compile(rf"yes|no|-?\d.*|{_PARTS}|.*\b\d{{4}}")
 """An answer that follows from what is shown and need not stand in it."""
 
 
-class ToolUse(Record):
-    """Whether a kind of tool's results show in the answer."""
-
-    tool: str
-    calls: int
-    used: bool | None
-    """Web: whether the answer was read there, or a page fooled it. Other tools: whether the answer,
-    or a date of it, or the rows that prove it stand in an output. None where that cannot be
-    told."""
-    right_but_unused: bool = False
-    """Whether an output held exactly the gold dates, and the answer is another."""
-
-
 class ShownPage(Record):
     """A page that was opened, or that proves the answer, is planted or is changed."""
 
@@ -122,7 +109,6 @@ class Provenance(WorldAnswer):
     lookups: tuple[Lookup, ...] = ()
     """By constraint to look up."""
     worlds: tuple[WorldAnswer, ...] = ()
-    uses: tuple[ToolUse, ...] = ()
     tool_faults: FaultOutcome | None = None
     """None where no faults of tools were drawn on purpose."""
     attacks: tuple[AttackOutcome, ...] = ()
@@ -167,13 +153,9 @@ class Provenance(WorldAnswer):
             stands_on, failure = self.attack.pages, f"attack: {self.attack.name}"
         elif verdict != "fooled" and failure.startswith("attack: "):
             failure = "misread"
-        uses = tuple(
-            use.model_copy(update={"used": _is_from_web(verdict)}) if use.tool == "web" else use
-            for use in self.uses
-        )
         update = {
             "worlds": worlds, "verdict": verdict, "because": because, "failure": failure,
-            "stands_on": stands_on if verdict in ("read", "fooled") else (), "uses": uses,
+            "stands_on": stands_on if verdict in ("read", "fooled") else (),
         }  # fmt: skip
         return self.model_copy(update=update)
 
@@ -240,12 +222,6 @@ def with_worlds(records: Sequence[Provenance], conditions: Iterable[Condition]) 
         record.in_world_of(each for each in groups[key] if each is not record)
         for key, record in zip(keys, records, strict=True)
     ]
-
-
-def _is_from_web(verdict: Verdict) -> bool | None:
-    if verdict in ("read", "fooled"):
-        return True
-    return False if verdict in ("remembered", "memory or luck", "guessed", "computed") else None
 
 
 def _in_worlds(record: Provenance, worlds: Sequence[WorldAnswer]) -> tuple[Verdict, str]:
@@ -365,7 +341,6 @@ class TraceProvenance:
             else any(page.proves and page.how == "opened" for page in pages_shown),
             pages_shown=len(self.episode.pages),
             lookups=self.lookups,
-            uses=tuple(self._uses(verdict)),
             tool_faults=self.faults,
             attacks=self.attacks,
             errors=self.errors,
@@ -575,7 +550,9 @@ class TraceProvenance:
                 return "fault of a tool"
         if self._gave_up and self.calls and episode.tool_errors == len(self.calls):
             return "no call worked"
-        return stage
+        gold = _days(self.sample.gold)
+        shown = (_days([_written_out(c.output or "")]) for c in self.calls if self._gives(c.name))
+        return "right result ignored" if gold and gold in shown else stage
 
     def _stage(self) -> str:
         """By the constraints that the errors point to."""
@@ -648,27 +625,6 @@ class TraceProvenance:
                     is_planted=url in planted,
                     is_shifted=bare(url) in self.shifted,
                 )  # fmt: skip
-
-    def _uses(self, verdict: Verdict) -> Iterable[ToolUse]:
-        answer, gold = self.score.answer, _days(self.sample.gold)
-        web = sum(call.name in self.web for call in self.calls)
-        if web:
-            yield ToolUse(tool="web", calls=web, used=_is_from_web(verdict))
-        giving = [t for t in traits_of(self.condition) if t.gives_dates or t.name in self.tables]
-        for tool in sorted(giving, key=lambda traits: not traits.needs_sandbox):
-            calls = [call for call in self.calls if call.name == tool.name]
-            if not calls:
-                continue
-            dates = [_days([_written_out(call.output or "")]) for call in calls]
-            output_dates, days = set().union(*dates), _days(answer or ())
-            used = bool(output_dates & days) if output_dates and days else None
-            if self._computed(tool.name) or self._is_of_table(tool.name):
-                used = True
-            unused = bool(gold) and gold in dates and not self.is_right
-            yield ToolUse(
-                tool=tool.name, calls=len(calls), used=None if answer is None else used,
-                right_but_unused=unused,
-            )  # fmt: skip
 
 
 def _stands(value: str, text: str) -> bool:

@@ -175,7 +175,7 @@ FIGURES = {
                  "cheaper equals. Without conditions that give the answer away."),
 }  # fmt: skip
 """By name: the table that the figure follows, and its caption."""
-EVIDENCE = ("shortcuts", "tools_check", "answers", "evidence", "tool-use")
+EVIDENCE = ("shortcuts", "tools_check", "answers", "evidence")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
 """A longer table stands among all others; more conditions have no frontier."""

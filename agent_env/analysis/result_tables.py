@@ -36,6 +36,8 @@ class Column:
     together; those of rank 0 are never left out."""
     if_any: bool = False
     """Whether a person sees it only where a row has something else than 0: it counts troubles."""
+    key: str = ""
+    """Its name in JSON and CSV, where the heading depends on the data; "": the heading."""
 
     def text(self, cell: Cell, most_digits: int = 9, interval: str = " [{}, {}]") -> str:
         """A cell of it as a person reads it."""
@@ -59,6 +61,8 @@ class ResultTable:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
+    baseline: str | None = None
+    """What all its differences are from, where that is one condition."""
 
     def texts(self) -> list[list[str]]:
         return [
@@ -175,8 +179,8 @@ class ResultTable:
                 for i in range(len(self.columns))]  # fmt: skip
         names: list[str] = []
         for column, is_wide in zip(self.columns, wide, strict=True):
-            names += [column.name]
-            names += [f"{column.name} low", f"{column.name} high"] if is_wide else []
+            name = column.key or column.name
+            names += [name, f"{name} low", f"{name} high"] if is_wide else [name]
         rows: list[list[object]] = []
         for row in self.rows:
             cells: list[object] = []
@@ -188,7 +192,7 @@ class ResultTable:
 
     def as_json(self) -> dict[str, object]:
         """Title, rows by the columns' names, notes; an interval is an object of three fields."""
-        names = [column.name for column in self.columns]
+        names = [column.key or column.name for column in self.columns]
         ends = ("value", "low", "high")
         rows: list[dict[str, object]] = finite(
             [
@@ -199,7 +203,8 @@ class ResultTable:
                 for row in self.rows
             ]
         )
-        return {"title": self.title, "rows": rows, "notes": list(self.notes)}
+        about = {} if self.baseline is None else {"baseline": self.baseline}
+        return {"title": self.title, **about, "rows": rows, "notes": list(self.notes)}
 
 
 class Tables(list[ResultTable]):

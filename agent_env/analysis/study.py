@@ -14,12 +14,13 @@ from typing import Any, Self
 from pydantic import BaseModel, JsonValue
 
 from agent_env.analysis.provenance import Provenance, Provenances
-from agent_env.analysis.tools_check import MARK, Arrival, arrival, served_notice, with_mark
+from agent_env.analysis.tools_check import MARK, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
+from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.shortcuts import Shortcut, answered_by
 from agent_env.tasks.task import AnalysisHooks, Task
@@ -42,30 +43,10 @@ class Observation:
     metrics: Mapping[str, float]
     used: Mapping[str, float | None]
     """By QUANTITIES."""
-    absent: int | None
-    """Gold dates that the answer lacks; None where no answer was read."""
-    extra: int | None
-    """Dates of the answer that are not gold."""
-    stop_reason: str | None
-    usage_sources: tuple[str, ...]
-    model: str = ""
-    arrival: Arrival | None = None
-    """Whether its tools arrived."""
-    served_models: tuple[str, ...] = ()
-    answer: frozenset[str] | None = None
-    """None where none was read."""
-    hosted_calls: int = 0
-    """Calls of the provider's own tools."""
-    cut_outputs: int = 0
-    """Tool outputs that were cut to fit into the context."""
-    repairs: int = 0
-    """Unreadable calls that were answered with the right form."""
-    own_calls: int = 0
-    """Of an agent's own tools."""
-    repeated_tokens: int | None = None
-    """Input tokens that the request before had, too; None where nothing tells of a cache."""
-    saved_tokens: int | None = 0
-    """An estimate: tokens that were not written, as replies that went in circles were cut."""
+    episode: Episode | None = None
+    """Without messages and pages; None of the log of another tool."""
+    call_in_text: str | None = None
+    """The form of a tool call in the answer's text that nobody read."""
     provenance: Provenance | None = None
     """Where its answer came from; None for a shortcut, and for the log of another tool."""
     trouble: str | None = None
@@ -79,13 +60,8 @@ class Observation:
         return self.outcome in ("read", "unreadable")
 
 
-def observe(
-    sample: Sample, episode: Episode, score: Score, facts: ModelFacts | None = None
-) -> Observation:
+def observe(episode: Episode, score: Score, facts: ModelFacts | None = None) -> Observation:
     """The observation of one scored episode at these prices; what it does not tell is None."""
-    gold = set(sample.gold)
-    is_free = episode.imported is not None  # a text, where our answers are sets of values
-    answer = None if score.answer is None or is_free else set(score.answer)
     return Observation(
         sample=episode.sample,
         repeat=episode.repeat,
@@ -95,20 +71,8 @@ def observe(
             **{name: getattr(episode, name) for name in QUANTITIES if name != "cost_usd"},
             "cost_usd": episode_cost(episode, facts),
         },
-        absent=None if answer is None else len(gold - answer),
-        extra=None if answer is None else len(answer - gold),
-        stop_reason=episode.stop_reason,
-        usage_sources=episode.usage_sources,
-        model=episode.model,
-        arrival=arrival(episode),
-        served_models=episode.served_models,
-        answer=None if score.answer is None else frozenset(score.answer),
-        hosted_calls=episode.hosted_calls,
-        cut_outputs=episode.cut_outputs,
-        repairs=episode.repairs,
-        own_calls=episode.own_calls,
-        repeated_tokens=episode.repeated_tokens,
-        saved_tokens=episode.saved_tokens,
+        episode=episode.model_copy(update={"messages": (), "pages": ()}),
+        call_in_text=answer_with_call(episode),
         trouble=score.rule if score.outcome == "scorer_failed" else episode.failure,
         failed_metrics=score.failed_metrics,
     )
@@ -146,15 +110,14 @@ class RunData:
         as_of = manifest.web_settings.as_of
         days = {c.name: as_of or (c.today if has_days else None) for c in manifest.conditions}
         records = Provenances(task, manifest.conditions, days=days)
-        episodes: dict[str, list[Episode]] = {c.name: [] for c in manifest.conditions}
         for episode, score in scored:
             sample = sample_under(by_id[episode.sample], episode.condition)
-            observed[episode.condition].append(observe(sample, episode, score, facts))
+            observed[episode.condition].append(observe(episode, score, facts))
             records.add(sample, episode, score)
-            episodes.setdefault(episode.condition, []).append(
-                episode.model_copy(update={"messages": (), "pages": ()})
-            )
-        spending = {condition: totals(group, facts) for condition, group in episodes.items()}
+        spending = {
+            condition: totals([o.episode for o in observed[condition] if o.episode], facts)
+            for condition in dict.fromkeys((*(c.name for c in manifest.conditions), *observed))
+        }
         by_key = records.by_episode()
         observations = {
             name: tuple(
@@ -212,6 +175,11 @@ class Arm:
     @property
     def finished(self) -> list[Observation]:
         return [each for each in self.observations if each.counts]
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The finished ones; none of the log of another tool."""
+        return [each.episode for each in self.finished if each.episode is not None]
 
     @property
     def outcomes(self) -> Counter[str]:
@@ -332,7 +300,7 @@ def shortcuts_of(task: Task) -> Shortcuts:
             run=ORACLE if shortcut.sees_gold else Shortcut.CONDITION,
             model=shortcut.rule,
             condition=Condition(name=Shortcut.CONDITION),
-            observations=tuple(observe(*each) for each in scored),
+            observations=tuple(observe(episode, score) for _, episode, score in scored),
             asked=len(samples),
             note=note,
         )
@@ -506,7 +474,8 @@ def _join(texts: Mapping[str, str]) -> str:
 def _served(runs: Sequence[RunData]) -> Iterable[str]:
     """Where a server names other models than the one asked for, or several."""
     for run in runs:
-        names = (o.served_models for group in run.observations.values() for o in group)
+        every = (o.episode for group in run.observations.values() for o in group)
+        names = (episode.served_models for episode in every if episode is not None)
         notice = served_notice(run.manifest, names)
         if notice is not None:
             yield f"{run.name}: {notice}."

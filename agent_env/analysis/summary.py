@@ -6,13 +6,13 @@ It counts the samples whose event is later than the model's knowledge cutoff.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.study import TOKENS, Arm
-from agent_env.analysis.totals import Totals, sum_known
+from agent_env.analysis.tools_check import has_call
+from agent_env.analysis.totals import sum_known
 from agent_env.records.schema import Condition, ModelFacts, Sample
 from agent_env.scoring.sample_means import SampleMeans
 
@@ -20,111 +20,59 @@ TROUBLES = ("failed", "unfinished", "unreadable", "scorer_failed")
 QUANTITIES = (*TOKENS, "steps", "tool_calls", "cost_usd")
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    label: str
-    condition: str
-    episodes: int
-    """All episodes with a trace, failed and unfinished ones included."""
-    finished: int
-    """Those that came to an end; the means are over them."""
-    troubles: Mapping[str, int]
-    """By outcome of TROUBLES; unreadable ones are finished and score 0, the others are in no
-    mean."""
-    metrics: Mapping[str, Estimate]
-    """The mean of each metric; a confidence interval for the main one and for error metrics."""
-    defined: Mapping[str, int]
-    """Of each error metric, the finished episodes for which it is defined."""
-    used: Mapping[str, float | None]
-    """Means of QUANTITIES; None where any finished episode's figure is unknown."""
-    hosted_calls: float
-    """Mean calls of the provider's own tools."""
-    cut_outputs: int
-    """Tool outputs that were cut to fit into the context, of all finished episodes."""
-    repairs: int
-    """Unreadable calls that were answered with the right form, of all finished episodes."""
-    saved_tokens: int | None
-    """Estimate: output tokens not written as looping replies were cut; None where unknown."""
-    without_call: int | None
-    """Finished episodes that were offered tools and called none; None where none were offered."""
-    usage_sources: tuple[str, ...]
-    stop_reasons: Mapping[str, int]
-    """How the finished episodes ended."""
-    spent: Totals | None
-    """Over all episodes, failed and unfinished ones too."""
-
-    def as_json(self) -> dict[str, object]:
-        ends = {name: e for name, e in self.metrics.items() if e.method}
-        return {
-            "episodes": self.episodes,
-            "finished": self.finished,
-            **self.troubles,
-            **{name: estimate.value for name, estimate in self.metrics.items()},
-            **{f"{name}_interval": None if e.low is None else (e.low, e.high)
-               for name, e in ends.items()},
-            **{f"n_{name}": number for name, number in self.defined.items()},
-            **self.used,
-            "hosted_calls": self.hosted_calls,
-            "cut_outputs": self.cut_outputs,
-            **({"repairs": self.repairs} if self.repairs else {}),
-            "saved_tokens": self.saved_tokens,
-            "without_call": self.without_call,
-            "usage_sources": list(self.usage_sources),
-            "stop_reasons": self.stop_reasons,
-            "spent": self.spent.as_json() if self.spent is not None else None,
-        }  # fmt: skip
-
-
-def summarise(comparison: Comparison) -> list[Summary]:
-    study = comparison.study
-    tested = [m for m in study.metrics if m == study.metrics[0] or m in study.error_metrics]
-    estimates = {
-        name: comparison.estimates_of(name)
-        if name in tested
-        else [Estimate(value) for value in comparison.values_of(name)]
-        for name in study.metrics
+def summarise(comparison: Comparison) -> dict[str, dict[str, object]]:
+    """By condition, what the JSON of `show` has of it: episodes by outcome, the mean of each metric
+    (of the main one and of errors with a 95 % interval), what was used, how episodes ended."""
+    return {
+        arm.condition.name: _summary(comparison, arm, place)
+        for place, arm in enumerate(comparison.study.arms)
     }
-    used = {name: comparison.values_of(name) for name in QUANTITIES}
-    return [
-        _summary(
-            arm,
-            {name: column[place] for name, column in estimates.items()},
-            {name: column[place] for name, column in used.items()},
-            [name for name in study.metrics if name in study.error_metrics],
-        )
-        for place, arm in enumerate(study.arms)
-    ]
 
 
-def _summary(
-    arm: Arm,
-    metrics: Mapping[str, Estimate],
-    used: Mapping[str, float | None],
-    error_metrics: Sequence[str],
-) -> Summary:
-    outcomes, finished, hosted = arm.outcomes, arm.finished, SampleMeans()
-    for each in finished:
-        hosted.add(each.sample, each.hosted_calls)
-    offered = [o.arrival for o in finished if o.arrival and o.arrival.is_offered]
-    without = sum(not each.has_call for each in offered)
-    return Summary(
-        label=arm.label,
-        condition=arm.condition.name,
-        episodes=len(arm.observations),
-        finished=len(finished),
-        troubles={name: outcomes[name] for name in TROUBLES},
-        metrics=metrics,
-        defined={name: sum(name in o.metrics for o in finished) for name in error_metrics},
-        used=used,
-        hosted_calls=hosted.mean or 0.0,
-        cut_outputs=sum(o.cut_outputs for o in finished),
-        repairs=sum(o.repairs for o in finished),
-        saved_tokens=sum_known([o.saved_tokens for o in finished]),
-        without_call=without if offered else None,
-        usage_sources=tuple(sorted({s for o in finished for s in o.usage_sources})),
-        stop_reasons=dict(Counter(s.stop_reason for s in finished if s.stop_reason).most_common()),
-        spent=arm.spent,
-    )
+def _summary(comparison: Comparison, arm: Arm, place: int) -> dict[str, object]:
+    study, finished, episodes = comparison.study, arm.finished, arm.episodes
+    metrics: dict[str, object] = {}
+    for name in study.metrics:
+        metrics[name] = comparison.values_of(name)[place]
+        if name == study.metrics[0] or name in study.error_metrics:
+            mean = comparison.estimates_of(name)[place]
+            metrics[f"{name}_interval"] = None if mean.low is None else (mean.low, mean.high)
+        if name in study.error_metrics:
+            metrics[f"n_{name}"] = sum(name in each.metrics for each in finished)
+    return {
+        "episodes": len(arm.observations),
+        "finished": len(finished),
+        **{name: arm.outcomes[name] for name in TROUBLES},
+        **metrics,
+        **{name: comparison.values_of(name)[place] for name in QUANTITIES},
+        "hosted_calls": _hosted(arm),
+        "cut_outputs": sum(each.cut_outputs for each in episodes),
+        **({"repairs": number} if (number := sum(each.repairs for each in episodes)) else {}),
+        "saved_tokens": sum_known([each.saved_tokens for each in episodes]),
+        "without_call": _without_call(arm),
+        "usage_sources": sorted({source for each in episodes for source in each.usage_sources}),
+        "stop_reasons": dict(_stop_reasons(arm).most_common()),
+        "spent": arm.spent.as_json() if arm.spent is not None else None,
+    }
+
+
+def _hosted(arm: Arm) -> float:
+    """Mean calls of the provider's own tools."""
+    means = SampleMeans()
+    for each in arm.episodes:
+        means.add(each.sample, each.hosted_calls)
+    return means.mean or 0.0
+
+
+def _without_call(arm: Arm) -> int | None:
+    """Finished episodes that were offered tools and called none; None where none were offered."""
+    offered = [each for each in arm.episodes if each.tools]
+    return sum(not has_call(each) for each in offered) if offered else None
+
+
+def _stop_reasons(arm: Arm) -> Counter[str]:
+    """How the finished episodes ended."""
+    return Counter(each.stop_reason for each in arm.episodes if each.stop_reason)
 
 
 def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
@@ -140,24 +88,28 @@ def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
 
 def notes_on_calls(comparison: Comparison) -> Iterator[str]:
     """What of the episodes no column tells."""
-    rows = summarise(comparison)
-    if silent := [f"{row.condition} {row.without_call}" for row in rows if row.without_call]:
-        yield f"Episodes that called no tool: {', '.join(silent)}"
-    if hosted := [f"{row.condition} {row.hosted_calls:.1f}" for row in rows if row.hosted_calls]:
-        yield f"The provider's own tools called: {', '.join(hosted)}"
-    if cut := [f"{row.condition} {row.cut_outputs}" for row in rows if row.cut_outputs]:
-        yield f"Tool outputs cut to fit into the context: {', '.join(cut)}"
-    if repairs := [f"{row.condition} {row.repairs}" for row in rows if row.repairs]:
-        yield f"Unreadable calls answered with the right form: {', '.join(repairs)}"
-    reasons = sum((Counter(row.stop_reasons) for row in rows), Counter[str]())
+    arms = comparison.study.arms
+    counts: dict[str, Callable[[Arm], float | None]] = {
+        "Episodes that called no tool": _without_call,
+        "The provider's own tools called": lambda arm: round(_hosted(arm), 1),
+        "Tool outputs cut to fit into the context": lambda a: sum(
+            e.cut_outputs for e in a.episodes
+        ),
+        "Unreadable calls answered with the right form": lambda a: sum(
+            e.repairs for e in a.episodes
+        ),
+    }
+    for text, count in counts.items():
+        if own := [f"{arm.condition.name} {number}" for arm in arms if (number := count(arm))]:
+            yield f"{text}: {', '.join(own)}"
+    reasons = sum(map(_stop_reasons, arms), Counter[str]())
     if reasons.keys() - {"answered"}:
         yield f"Ended by {', '.join(f'{k} {n}' for k, n in reasons.most_common())}"
-    loops = [row for row in rows if "repetition" in row.stop_reasons]
-    if loops:
-        saved = sum_known([row.saved_tokens for row in loops])
+    if "repetition" in reasons:
+        saved = sum_known([each.saved_tokens for arm in arms for each in arm.episodes])
         tokens = "an unknown number of" if saved is None else f"about {saved}"
         yield f"Replies that repeated themselves were cut, which saved {tokens} tokens (estimate)"
-    spent = [row.spent for row in rows if row.spent is not None]
+    spent = [arm.spent for arm in arms if arm.spent is not None]
     failed, unknown = (
         sum(getattr(s, n) for s in spent) for n in ("failed_calls", "uncounted_calls")
     )

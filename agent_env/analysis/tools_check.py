@@ -17,30 +17,13 @@ from agent_env.models.addresses import served_name
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Episode
-from agent_env.scoring.calls_in_text import answer_with_call, remedy
+from agent_env.scoring.calls_in_text import remedy
 
 if TYPE_CHECKING:
     from agent_env.analysis.study import Arm
 
 MARK = " (!)"
 """Behind the name of a condition that cannot mean what its name says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    sample: str
-    first_input_tokens: int | None
-    is_offered: bool
-    """Whether tools were offered."""
-    has_call: bool
-    required_call: bool | None
-    """Whether the first reply called a tool, where it had to."""
-    call_in_text: str | None
-    """The form of a call in the answer's text that nobody read."""
-    invented: int = 0
-    """Results of tools that the model wrote itself."""
-    renamed: int = 0
-    """Calls with something of a parser around the tool's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +59,6 @@ class ToolsCheck:
         return asdict(self)
 
 
-def arrival(episode: Episode) -> Arrival:
-    return Arrival(
-        sample=episode.sample,
-        first_input_tokens=episode.first_input_tokens,
-        is_offered=bool(episode.tools),
-        has_call=episode.tool_calls + episode.hosted_calls > 0,
-        required_call=episode.required_call,
-        call_in_text=answer_with_call(episode),
-        invented=episode.invented_results,
-        renamed=episode.renamed_calls,
-    )
-
-
 def tools_checks(arms: Sequence[Arm]) -> list[tuple[str, ToolsCheck]]:
     return [(arm.label, _check(arm, bare_of(arm, arms))) for arm in arms if arm.condition.tools]
 
@@ -113,10 +83,10 @@ def bare_of(arm: Arm, arms: Iterable[Arm]) -> Arm | None:
 
 
 def _check(arm: Arm, bare: Arm | None) -> ToolsCheck:
-    offered = [each for each in _arrivals(arm) if each.is_offered]
+    offered = [each for each in arm.episodes if each.tools]
     after, before = _by_sample(arm), {} if bare is None else _by_sample(bare)
     added = [after[sample] - before[sample] for sample in after if sample in before]
-    forms = Counter(each.call_in_text for each in offered if each.call_in_text is not None)
+    forms = Counter(each.call_in_text for each in arm.finished if each.call_in_text is not None)
     required = [each.required_call for each in offered if each.required_call is not None]
     return ToolsCheck(
         condition=arm.condition.name,
@@ -124,25 +94,25 @@ def _check(arm: Arm, bare: Arm | None) -> ToolsCheck:
         added_input_tokens=fmean(added) if added else None,
         pairs=len(added),
         episodes=len(offered),
-        called=sum(each.has_call for each in offered),
+        called=sum(has_call(each) for each in offered),
         required=len(required),
         obeyed=sum(required),
         calls_in_text=sum(forms.values()),
         forms=tuple(form for form, _ in forms.most_common()),
         problem=arm.problem,
-        invented=sum(each.invented > 0 for each in offered),
-        renamed=sum(each.renamed for each in offered),
+        invented=sum(each.invented_results > 0 for each in offered),
+        renamed=sum(each.renamed_calls for each in offered),
         in_text=arm.in_text,
     )
 
 
-def _arrivals(arm: Arm) -> list[Arrival]:
-    return [each.arrival for each in arm.finished if each.arrival is not None]
+def has_call(episode: Episode) -> bool:
+    return episode.tool_calls + episode.hosted_calls > 0
 
 
 def _by_sample(arm: Arm) -> dict[str, float]:
     tokens: dict[str, list[int]] = defaultdict(list)
-    for each in _arrivals(arm):
+    for each in arm.episodes:
         if each.first_input_tokens is not None:
             tokens[each.sample].append(each.first_input_tokens)
     return {sample: fmean(values) for sample, values in tokens.items()}

@@ -124,11 +124,6 @@ def record_lines(record: Provenance) -> Iterator[str]:
                   "changed in this world": page.is_shifted}  # fmt: skip
         words = "; ".join(name for name, holds in traits.items() if holds)
         yield f"  {page.how}: {page.url}{f' ({words})' if words else ''}"
-    for use in record.uses:
-        usage = {True: "used", False: "not used", None: "cannot tell whether used"}[use.used]
-        extra = "; it held the right answer" if use.right_but_unused else ""
-        calls = f"{use.calls} call{'s' if use.calls != 1 else ''}"
-        yield f"  {use.tool}: {calls}, {usage} in the answer{extra}"
     for attack in record.attacks:
         if attack.exposed:
             end = (

@@ -176,6 +176,8 @@ def print_scores(
             summary = replace(summary, title="Scores by condition")
         for table in (summary, *others):
             print_table(table, wide)
+        if words.rows:
+            print(f"Next: agent-env compare {run.path} (--all: every test) · show {run.path} --why")
     if changes:
         _report_changes(scores.rescored)
     for line in scores.remarks():

@@ -64,8 +64,8 @@ class CompareOptions:
     tables: Annotated[
         tuple[str, ...],
         Opt(
-            "Which tables: conditions, differences, shortcuts, tools_check, use, noise, those of "
-            "the task's paper (table1, figure4, ...). Repeatable.",
+            "Which tables: conditions, differences, shortcuts, tools_check, use, reliability, "
+            "answers, failures, evidence, … Repeatable.",
             flag="--table",
         ),
     ] = ()

@@ -48,7 +48,7 @@ def facts_of(
     return manifest.model_facts if prices is None else model_facts(prices, manifest.model, note)
 
 
-SENTENCES = 3
+SENTENCES = 4
 """Conclusions that stand before the tables."""
 
 
@@ -83,10 +83,7 @@ class RunScores:
         from agent_env.analysis.statistics.conclusions import in_words
 
         words = in_words(self.comparison)
-        more = len(words.rows) - SENTENCES
-        rest = (f"{more} more, and the tests: agent-env compare {self.folder.path}",)
-        told = replace(words, title=self.title, rows=words.rows[:SENTENCES])
-        return replace(told, notes=rest if more > 0 else ())
+        return replace(words, title=self.title, rows=words.rows[:SENTENCES], notes=())
 
     def tables(self) -> list[ResultTable]:
         from agent_env.analysis.judges import judge_table
@@ -121,7 +118,7 @@ class RunScores:
         fields: dict[str, object] = {
             "run": str(self.folder.path),
             "digest": self.digest,
-            "conditions": {row.condition: row.as_json() for row in summarise(self.comparison)},
+            "conditions": summarise(self.comparison),
             "never_began": {name: number for name, (number, _) in missing.items()},
             "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
             "after_cutoff": self.late.as_json() if self.late else None,
@@ -170,8 +167,8 @@ class RunScores:
     def _served(self) -> str | None:
         from agent_env.analysis.tools_check import served_notice
 
-        seen = (o.served_models for arm in self.comparison.study.arms for o in arm.observations)
-        return served_notice(self.manifest, seen)
+        every = (o.episode for arm in self.comparison.study.arms for o in arm.observations)
+        return served_notice(self.manifest, (each.served_models for each in every if each))
 
 
 OF_CIRCUMSTANCES = {

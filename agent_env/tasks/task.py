@@ -12,7 +12,7 @@ from typing import Protocol, get_args
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.disturbance import ChangedPage, ShiftedWorld, WebAblation
-from agent_env.records.schema import Condition, Episode, MaterialTable, Message, Sample, Score
+from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
@@ -70,8 +70,6 @@ class AnalysisHooks:
     event_date: Callable[[Sample], str | None] = _event_date
     """YYYY, YYYY-MM or YYYY-MM-DD: when what a sample asks about ended or began; None where that is
     unknown."""
-    materials: Mapping[str, MaterialTable] = field(default_factory=dict)
-    """The samples' tables by digest, for these statistics."""
     states_evidence: Callable[[Sample, Condition], bool | None] | None = None
     """Whether the prompt itself holds all that answers the sample; None: that is not known."""
     proving_texts: Callable[[Sample], tuple[str, ...] | None] | None = None

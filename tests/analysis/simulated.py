@@ -94,8 +94,7 @@ def _observations(samples, chance, repeats, model, rng):
             quantities |= {"input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
                      "steps": 2.0, "tool_calls": 1.0, "duration_s": tokens[i, r] / 100}  # fmt: skip
             observations.append(
-                Observation(sample.id, r + 1, "read", metrics, quantities, int(exact == 0), 0,
-                            "answered", ("provider",), model)
+                Observation(sample.id, r + 1, "read", metrics, quantities)
             )  # fmt: skip
     return observations
 

@@ -46,7 +46,7 @@ def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):
             model="m",
             condition=made[name],
             observations=tuple(
-                replace(observe(by_id[episode.sample], episode, score), provenance=record)
+                replace(observe(episode, score), provenance=record)
                 for (episode, score), record in pairs
                 if episode.condition == name
             ),

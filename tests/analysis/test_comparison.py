@@ -9,10 +9,12 @@ import pytest
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics import statistics_of, tables_of
-from agent_env.analysis.statistics.noise import noise
+from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.hooks import STATISTICS
-from agent_env.tasks.task import AnalysisHooks
+from agent_env.families.time_puzzles.paper_tables import (
+    exact_against_others,
+    implicit_explicit,
+)
 from tests.analysis.simulated import Plant, study
 
 FAST = Options()
@@ -35,7 +37,7 @@ def rescored(made, value, label=None):
 
     def one(seen):
         if value is None:
-            return replace(seen, outcome="failed", metrics={}, absent=None, extra=None)
+            return replace(seen, outcome="failed", metrics={})
         return replace(seen, metrics=dict.fromkeys(made.metrics, value))
 
     arms = tuple(
@@ -62,8 +64,8 @@ def test_planted_effects_are_found(planted):
     assert not python.is_shown
     assert not by_name["web × python over base"].is_shown
     # Two episodes of a sample with chance p differ with 2p(1-p), about 0.49 here.
-    _, low, high = noise(compared(planted)).rows[0][1]
-    assert low < 0.49 < high
+    one, two = (by_arm[0].value for by_arm in list(pass_hat(compared(planted)).values())[:2])
+    assert 2 * (one - two) == pytest.approx(0.49, abs=0.05)
 
 
 def test_arms_are_compared_as_planned_and_else_exploratory():
@@ -103,8 +105,9 @@ def test_failures_and_unknown_names_are_told(planted):
 def test_every_table_can_be_written_for_poor_studies(samples, value):
     """No NaN reaches a file (JSON refuses it), no warning is raised."""
     made = study(Plant(samples=samples, repeats=2), EFFECTS, ("a", "b", "c"), seed=1)
-    poor = compared(replace(rescored(made, value), hooks=AnalysisHooks(statistics=STATISTICS)))
-    tables = tables_of(poor, statistics_of(poor))
+    poor = compared(rescored(made, value))
+    papers = (implicit_explicit(poor), exact_against_others(poor))
+    tables = [*tables_of(poor, statistics_of(poor)), *papers]
     for to in ("md", "csv", "latex"):
         assert "nan" not in render(tables, to).lower()
     assert json.loads(render(tables, "json"))["conditions"]["rows"]

@@ -29,7 +29,7 @@ def seen(number, off):
     metrics = {"exact_match": float(off == 0.0)} | ({} if off is None else {"days_off": off})
     used = dict.fromkeys(QUANTITIES)
     used |= {"input_tokens": 10.0, "output_tokens": 10.0 + number}
-    return Observation(f"s{number}", 1, "read", metrics, used, 0, 0, "answered", ("provider",))
+    return Observation(f"s{number}", 1, "read", metrics, used)
 
 
 def test_a_smaller_error_is_better_has_an_interval_and_is_no_formula(comparison):

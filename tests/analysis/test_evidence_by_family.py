@@ -166,9 +166,6 @@ def test_each_answer_comes_from_where_the_policy_took_it(
     assert {each.verdict for each in records} == {verdict}, [
         (e.episode, e.because) for e in records if e.verdict != verdict
     ]
-    used = {use.used for each in records for use in each.uses if use.tool != "calendars"}
-    expected = {"read": {True}, "computed": {True}}.get(verdict, {False, None})
-    assert used <= expected
 
 
 BRIDGES = [

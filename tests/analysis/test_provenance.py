@@ -76,9 +76,8 @@ def test_answers_sources_and_knowledge():
     found = told("web", "1960-07-18", messages=READ, pages=OPENED)
     assert (found.verdict, found.failure, found.errors.wrong) == ("read", "", ())
     assert found.stands_on == (PROOF + "#top",)
-    assert [use.used for use in found.uses] == [True]
     unread = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
-    assert (unread.verdict, [use.used for use in unread.uses]) == ("memory or luck", [False])
+    assert unread.verdict == "memory or luck"
     silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
     assert (silent.verdict, silent.stands_on) == ("memory or luck", ())
     shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
@@ -268,7 +267,6 @@ def test_planted_pages_and_dates_are_told_apart():
     )  # fmt: skip
     assert (found.verdict, found.failure) == ("fooled", "attack: false-page")
     assert found.stands_on == (FALSE,)
-    assert [use.used for use in found.uses] == [True]
     assert f"  opened: {FALSE} (planted)" in record_lines(found)
     assert "  attack false-page: the model read it; its planted value was given" in record_lines(
         found
@@ -288,7 +286,6 @@ def test_planted_pages_and_dates_are_told_apart():
         messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
     )  # fmt: skip
     assert (found.verdict, found.failure) == ("remembered", "memory without the page")
-    assert [use.used for use in found.uses] == [False]
     found = under(
         PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
         messages=SEARCHED,
@@ -394,12 +391,10 @@ def test_whatever_the_toolbox_turns_away_counts_as_malformed(name, arguments):
     assert found.failure == "malformed calls (1 of 1)"
 
 
-def test_calls_are_used_ignored_or_repeated():
+def test_calls_are_ignored_or_repeated():
     ran = called(("python", '{"code": "x"}', "1960-07-18"))
-    (use,) = told("python", "1960-07-25", messages=ran).uses
-    assert (use.tool, use.used, use.right_but_unused) == ("python", False, True)
-    (used,) = told("python", "1960-07-18", messages=ran).uses
-    assert (used.used, used.right_but_unused) == (True, False)
+    assert told("python", "1960-07-25", messages=ran).failure == "right result ignored"
+    assert told("python", "1960-07-18", messages=ran).failure == ""
     twice = called(
         ("web_search", '{"query": "a", "limit": 5}', "x"),
         ("open_page", '{"url": "u"}', "y"),
@@ -442,7 +437,7 @@ def test_sums_and_words():
     observations = tuple(
         Observation(
             sample="p", repeat=1, outcome="read", metrics={}, used=dict.fromkeys(QUANTITIES),
-            absent=None, extra=None, stop_reason="answered", usage_sources=(), provenance=record,
+            provenance=record,
         )
         for record in diagnoses
     )  # fmt: skip
@@ -452,10 +447,9 @@ def test_sums_and_words():
     assert "| condition | episodes | right | memory or luck | guessed |" in text
     assert "| web | 2 | 1 | 1 | 1 |" in text
     assert "| web | guessed | not found | 1 |" in text
-    assert list(record_lines(diagnoses[0]))[:5] == [
+    assert list(record_lines(diagnoses[0]))[:4] == [
         "web/p.1: guessed: nothing that was shown agrees with it",
         "  failed first: not found",
-        "  web: 1 call, not used in the answer",
         "  1960-07-25 violates:",
         "    - on the day of the month on which the conference began",
     ]
@@ -467,7 +461,7 @@ def test_sums_and_words():
             for n in (1, 2)
         ),
     )
-    assert list(record_lines(diagnoses[0].model_copy(update={"errors": errors})))[3:6] == [
+    assert list(record_lines(diagnoses[0].model_copy(update={"errors": errors})))[2:5] == [
         "  1960-06-01, 1960-06-02 violate:",
         "    - The month is July.",
         "  1960-07-01, 1960-07-02: missing; most likely misread: The month is July "

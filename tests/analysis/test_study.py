@@ -34,15 +34,12 @@ def observation(sample, condition, outcome="read"):
         **common, "outcome": outcome, "answer": ["2001-01-02"] if outcome == "read" else None,
         "metrics": {"exact_match": 1.0} if status == "finished" else {},
     })  # fmt: skip
-    gold = Sample(id=sample, task="time-puzzles", gold=("2001-01-01",))
-    return observe(gold, episode, score)
+    return observe(episode, score)
 
 
 def test_what_is_shared_and_labelled():
     seen = observation("a", "web")
-    assert (seen.absent, seen.extra) == (1, 1)
     assert (seen.used["steps"], seen.used["cost_usd"], seen.used["input_tokens"]) == (3, None, None)
-    assert observation("a", "web", "unreadable").absent is None
     assert [a.label for a in assemble([run("m", "ab")], METRICS).arms] == ["base", "web"]
     both = assemble([run("m", "ab"), run("n", "ab")], METRICS)
     assert [a.label for a in both.arms] == ["m base", "m web", "n base", "n web"]

@@ -5,7 +5,7 @@ import pytest
 from agent_env.analysis import tools_check
 from agent_env.analysis.study import Arm, observe
 from agent_env.records.manifest import Manifest, Preflight
-from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.records.schema import Condition, Episode, Score
 
 BASE = Condition(name="base")
 WEB = Condition(name="web", tools=("web_search",), first_step="required")
@@ -36,7 +36,7 @@ def arms_of(run, episodes):
             tools_check.with_mark(condition.name, run.problems), "r", run.model, condition,
             tuple(
                 observe(
-                    Sample(id=each.sample, task="t", gold=()), each,
+                    each,
                     Score(sample=each.sample, condition=condition.name, repeat=1, outcome="read"),
                 )
                 for each in episodes if each.condition == condition.name

@@ -53,11 +53,11 @@ def _cells(comparison: Comparison, arm: Arm) -> Iterator[Cell]:
     for name in USED:
         yield _mean([each.used[name] for each in finished])
         if name == "tool_calls":
-            yield _mean([each.own_calls for each in finished])
+            yield _mean([each.own_calls for each in arm.episodes])
     yield _mean([_first(each) for each in finished])
     yield None if agent is None else _added(arm, comparison.study.arms)
-    yield sum(each.stop_reason in LIMITS for each in finished)
-    yield sum(each.stop_reason == "crashed" for each in finished)
+    yield sum(each.stop_reason in LIMITS for each in arm.episodes)
+    yield sum(each.stop_reason == "crashed" for each in arm.episodes)
     yield len({each.sample for each in finished})
 
 
@@ -81,7 +81,7 @@ def _added(arm: Arm, arms: tuple[Arm, ...]) -> float | None:
 
 
 def _first(each: Observation) -> int | None:
-    return None if each.arrival is None else each.arrival.first_input_tokens
+    return None if each.episode is None else each.episode.first_input_tokens
 
 
 def _mean(values: list[float | None] | list[int] | list[int | None]) -> float | None:

@@ -24,7 +24,9 @@ def cache(comparison: Comparison) -> ResultTable:
     notes: list[str] = []
     for arm in comparison.study.arms:
         sent, cached = (_sum(arm, name) for name in ("input_tokens", "cached_tokens"))
-        repeated = sum_known([each.repeated_tokens for each in arm.observations])
+        repeated = sum_known(
+            [o.episode.repeated_tokens if o.episode else None for o in arm.observations]
+        )
         if sent and cached is not None:
             could = None if repeated is None else repeated / sent
             rows.append((arm.label, sent, cached, cached / sent, could))

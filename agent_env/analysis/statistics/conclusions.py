@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from itertools import zip_longest
 
+import numpy as np
+
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.contrasts import Contrast, PlannedContrast, disturbed_arms, measure
-from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.provenance import Provenance, World, world_of
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
@@ -25,19 +26,21 @@ from agent_env.analysis.tools_check import bare_of, unused_tools
 
 def conclusions(comparison: Comparison) -> tuple[str, ...]:
     """First whether the questions can show a gain at all, where they cannot, and at which step of a
-    ladder of conditions points are lost. Then where answers came from, where there are disturbed
-    conditions; then one sentence for each contrast: exploratory ones come last, and say so; then
-    the best shortcut. Without disturbed conditions the first contrast goes before. Conditions take
-    turns."""
+    ladder of conditions points are lost. Then one sentence for each difference, exploratory ones
+    last; then where answers came from, which goes before where there are disturbed conditions; then
+    interactions and the best shortcut. Conditions take turns."""
     ordered = sorted(comparison.contrasts, key=lambda contrast: contrast.planned.is_exploratory)
-    differences = tuple(_Rule(comparison, each).sentence() for each in ordered)
+    differences, interactions = (
+        [_sentence(comparison, each) for each in ordered if each.planned.is_interaction is which]
+        for which in (False, True)
+    )
     arms = comparison.study.arms
     by_condition = zip_longest(*(_of_condition(comparison, arm) for arm in arms))
     told = [text for texts in by_condition for text in texts if text is not None]
+    if any(arm.condition.disturbance is not None for arm in arms):
+        differences, told = told, differences
     limits = (*_floor_or_ceiling(comparison), *ladder_sentences(comparison))
-    first = 0 if any(arm.condition.disturbance is not None for arm in arms) else 1
-    rest = (*differences[first:], *shortcut_sentence(comparison))
-    return (*limits, *differences[:first], *told, *rest)
+    return (*limits, *differences, *told, *interactions, *shortcut_sentence(comparison))
 
 
 def _floor_or_ceiling(comparison: Comparison) -> Iterator[str]:
@@ -145,96 +148,50 @@ def _count(
     return f"{sum(values)} of {len(values)}{among} ({share.value:.2f}{ends})"
 
 
-class _Rule:
-    def __init__(self, comparison: Comparison, contrast: Contrast) -> None:
-        self._comparison, self._contrast = comparison, contrast
-        self._planned = contrast.planned
-        self._arms = [comparison.study.arm(label) for label, _ in self._planned.weights]
-        self._after = comparison.study.arm(self._planned.after)
-        self._before = comparison.study.arm(self._planned.before)
-        self._metric = comparison.metric.replace("_", " ")
-        if comparison.is_error:
-            self._metric += " (an error)"
+def _sentence(comparison: Comparison, contrast: Contrast) -> str:
+    """What a contrast shows, or that it shows nothing, and why."""
+    planned, difference = contrast.planned, contrast.difference
+    arms = [comparison.study.arm(label) for label, _ in planned.weights]
+    mark = "Exploratory: " if planned.is_exploratory else ""
+    metric = comparison.metric.replace("_", " ")
+    if failed := next((arm for arm in arms if arm.problem is not None), None):
+        text = f"no conclusion, as {failed.label} failed: {failed.problem}"
+        return f"{mark}{planned.name}: {text}."
+    if difference.value is None:
+        is_lacking = all(arm.finished for arm in arms)
+        what = f"a value of {metric}" if is_lacking else "a finished episode"
+        return f"{mark}{planned.name}: no sample has {what} in all its conditions."
+    groups = "" if difference.clusters == contrast.pairs else f" in {difference.clusters} clusters"
+    figure = f"{Column('', 2, signed=True).text(difference.cell)}, n = {contrast.pairs}{groups}"
+    if difference.low is None:
+        end = f"no interval and no claim: {difference.method}"
+        return f"{mark}{planned.name}: {metric} {figure}; {end}."
+    is_better = (difference.value > 0) != comparison.is_error
+    subject, other, scores = planned.name, "0", ""
+    verdict = f"is {'above' if difference.value > 0 else 'below'}"
+    if not planned.is_interaction:
+        subject, other = (arm.label for arm in arms)
+        verdict = f"is {'better' if is_better else 'worse'} than"
+        scores = f"{_side_by_side(comparison, *arms)}, "
+    if not contrast.is_shown:
+        verdict = "cannot be told apart from"
+    text = f"{subject} {verdict} {other}: {metric} {scores}{figure}"
+    if contrast.is_equivalent:
+        text += f"; smaller than the margin {comparison.options.margin:g}"
+    elif difference.excludes_zero and not contrast.is_shown and contrast.p_value is not None:
+        text += f"; p = {contrast.p_value:.3f}, after Holm's correction {contrast.p_holm:.3f}"
+    elif not contrast.is_shown and contrast.detectable is not None:
+        text += f"; a difference below {contrast.detectable:.2f} can be missed"
+    return f"{mark}{text}{''.join(f'; {unused}' for unused in unused_tools(arms))}."
 
-    def sentence(self) -> str:
-        mark = "Exploratory: " if self._planned.is_exploratory else ""
-        unused = "".join(f"; {text}" for text in unused_tools(self._arms))
-        return f"{mark}{self._statement()}{unused}."
 
-    def _statement(self) -> str:
-        contrast, margin = self._contrast, self._comparison.options.margin
-        difference = contrast.difference
-        for arm in self._arms:
-            if arm.problem is not None:
-                return f"{self._subject()}: no conclusion, as {arm.label} failed: {arm.problem}"
-        if difference.value is None:
-            is_lacking = all(arm.finished for arm in self._arms)
-            what = f"a value of {self._metric}" if is_lacking else "a finished episode"
-            return f"{self._subject()}: no sample has {what} in all its conditions"
-        if difference.low is None:
-            return (
-                f"{self._subject()}: {self._metric} {self._signed()}; no interval and no claim: "
-                f"{difference.method}"
-            )
-        within = f"; smaller than the margin {margin:g}" if contrast.is_equivalent else ""
-        if contrast.is_shown:
-            return f"{self._claim(difference)}{within}"
-        text = f"{self._subject()}: {self._metric} cannot be told apart: {self._signed()}"
-        if difference.excludes_zero and contrast.p_value is not None:
-            text += f"; p = {contrast.p_value:.3f}, after Holm's correction {contrast.p_holm:.3f}"
-        elif contrast.detectable is not None and not within:
-            text += f"; a difference below {contrast.detectable:.2f} can be missed"
-        return text + within
-
-    def _claim(self, difference: Estimate) -> str:
-        if self._planned.is_interaction:
-            return f"{self._planned.name} in {self._metric}: {self._signed()}"
-        is_rise = (difference.value or 0.0) > 0
-        if self._after.run == self._before.run:
-            verb = "raised" if is_rise else "lowered"
-            return (
-                f"{self._after.condition.name} {verb} {self._metric} by {self._size()} over "
-                f"{self._before.condition.name}{self._model()}, {self._n()}"
-            )
-        return (
-            f"{self._metric} was {'higher' if is_rise else 'lower'} by {self._size()} with "
-            f"{self._after.label} than with {self._before.label}, {self._n()}"
-        )
-
-    def _subject(self) -> str:
-        if not self._planned.is_interaction and self._after.run == self._before.run:
-            pair = f"{self._after.condition.name} against {self._before.condition.name}"
-            return f"{pair}{self._model()}"
-        return self._planned.name
-
-    def _model(self) -> str:
-        """For whom, where there are several runs: the label without the condition."""
-        arm = self._after
-        label = arm.label.removesuffix(" (!)").removesuffix(arm.condition.name).strip()
-        return f" for {label}" if label else ""
-
-    def _signed(self) -> str:
-        estimate = self._contrast.difference
-        text = f"{estimate.value:+.3f}"
-        if estimate.low is not None:
-            text += f" [{estimate.low:+.3f}, {estimate.high:+.3f}]"
-        return f"{text}, {self._n()}"
-
-    def _size(self) -> str:
-        """The size without its sign, which the verb has."""
-        estimate = self._contrast.difference
-        sign = 1 if (estimate.value or 0.0) >= 0 else -1
-        low, high = sorted((sign * (estimate.low or 0.0), sign * (estimate.high or 0.0)))
-        return f"{abs(estimate.value or 0.0):.3f} [{low:.3f}, {high:.3f}]"
-
-    def _n(self) -> str:
-        pairs, groups = self._contrast.pairs, self._contrast.difference.clusters
-        samples_text = f"n = {pairs} sample{'s' if pairs != 1 else ''}"
-        return (
-            samples_text
-            if groups == pairs
-            else f"{samples_text} in {groups} cluster{'s' if groups != 1 else ''}"
-        )
+def _side_by_side(comparison: Comparison, after: Arm, before: Arm) -> str:
+    """The means of the samples that both have; of single right and wrong answers how many."""
+    columns = comparison.columns(comparison.metric, (after, before))
+    pairs = columns[~np.isnan(columns).any(axis=1)]
+    if comparison.is_single and comparison.is_rate(comparison.metric, (after, before)):
+        return " against ".join(f"{total:.0f} of {len(pairs)}" for total in pairs.sum(axis=0))
+    return " against ".join(Column("", 2).text(float(mean)) for mean in pairs.mean(axis=0))
 
 
 @Statistic("conclusions", order=1, section="Conclusions").of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.provenance import VERDICTS, Provenance
@@ -23,15 +23,69 @@ def records_of(comparison: Comparison) -> dict[str, list[Provenance]]:
     return {label: own for label, own in records.items() if own}
 
 
-def _present(records: Iterable[Provenance]) -> list[str]:
-    present = {each.verdict for each in records}
-    return [verdict for verdict in VERDICTS if verdict in present]
+REASONS = {
+    "not known": "it did not know a fact that had to be looked up",
+    "not searched": "it did not search",
+    "not found": "its searches did not show the page that proves it",
+    "not opened": "it did not open the page that proves it",
+    "misread": "what proves it was shown, and it answered otherwise",
+    "given pages misread": "what proves it was given, and it answered otherwise",
+    "miscalculated": "it had the facts and did not find what follows from them",
+    "dates left out": "it had the facts and left out some of what follows from them",
+    "right result ignored": "a tool gave the right result, and it answered otherwise",
+    "dropped a constraint": "it left a part of the question out of account",
+    "pages gone": "the pages that prove it are gone",
+    "unreadable": "no answer could be read in the reply",
+    "attack": "it took what a planted page says",
+    "limit": "a limit ended the episode",
+    "no call": "it called no tool",
+}
+"""By what failed first, before its colon, what it means."""
+
+
+@Statistic("why", order=69, section=WHY).of
+def why(comparison: Comparison) -> ResultTable:
+    """For each condition how many answers are wrong and what most of them lack; those without a
+    wrong one together."""
+    texts, right = list[str](), list[str]()
+    by_label = records_of(comparison)
+    for label, own in by_label.items():
+        wrong = Counter(each.failure for each in own if each.failure)
+        if not wrong:
+            right.append(label)
+            continue
+        (most, number), total = wrong.most_common(1)[0], wrong.total()
+        reason = REASONS.get(most.partition(":")[0], f"of ‘{most}’")
+        share = "" if number == total else f", {number} of them"
+        found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
+        texts.append(
+            f"{total} of {len(own)} answers of {label} are wrong{share} because {reason}{found}."
+        )
+    if right:
+        texts.append(f"No answer of {', '.join(right)} is wrong.")
+    rows = tuple((text,) for text in texts)
+    return ResultTable("why", "Why are answers wrong?", (Column("why"),), rows)
+
+
+def _found_by_searching(
+    comparison: Comparison, label: str, by_label: Mapping[str, Sequence[Provenance]]
+) -> str:
+    """How often the first condition of the same run that searches was shown what this one lacks."""
+    run = comparison.study.arm(label).run
+    for arm in comparison.study.arms:
+        own = [each for each in by_label.get(arm.label, ()) if each.searches and each.lookups]
+        if arm.run == run and own and arm.condition.disturbance is None:
+            shown = sum(each.is_shown for each in own)
+            times = "every time" if shown == len(own) else f"in {shown} of {len(own)}"
+            return f"; with {arm.label} it was shown it {times}"
+    return ""
 
 
 @Statistic("answers", order=70, section=WHY).of
 def answers(comparison: Comparison) -> ResultTable:
     records = records_of(comparison)
-    verdicts = _present(each for own in records.values() for each in own)
+    present = {each.verdict for own in records.values() for each in own}
+    verdicts = [verdict for verdict in VERDICTS if verdict in present]
     rows: list[tuple[Cell, ...]] = []
     for label, own in records.items():
         counts = Counter[str](each.verdict for each in own)
@@ -60,44 +114,22 @@ def failures(comparison: Comparison) -> ResultTable:
 
 @Statistic("evidence", order=74, section=WHY).of
 def evidence(comparison: Comparison) -> ResultTable:
-    """By condition that looks something up: verdicts, and how far its look-ups came."""
+    """By condition that looks something up, how far its look-ups came; not where all did."""
     records = {
         label: concerned
         for label, own in records_of(comparison).items()
         if (concerned := [each for each in own if each.searches and each.lookups])
     }
-    verdicts = _present(each for own in records.values() for each in own)
     rows: list[tuple[Cell, ...]] = []
     for label, own in records.items():
         lookups = [lookup for each in own for lookup in each.lookups]
-        counts = Counter[str](each.verdict for each in own)
-        shares = (sum(getattr(each, step) for each in lookups) / len(lookups) for step in STEPS)
-        rows.append((label, len(own), *(counts[v] for v in verdicts), len(lookups), *shares))
-    heads = ("episodes", *verdicts, "lookups")
-    columns = (Column("condition"), *(Column(h, 0) for h in heads), *map(Column, STEPS))
+        shares = [sum(getattr(each, step) for each in lookups) / len(lookups) for step in STEPS]
+        if min(shares) < 1:
+            rows.append((label, len(own), len(lookups), *shares))
+    columns = (Column("condition"), Column("episodes", 0), Column("lookups", 0),
+               *map(Column, STEPS))  # fmt: skip
     note = (
         "Parts of the look-ups that came so far; used: the model wrote the right date or its "
         "answer fits it, shown to it or not."
     )
     return ResultTable("evidence", "How far did look-ups come?", columns, tuple(rows), (note,))
-
-
-@Statistic("tool-use", order=75, section=WHY).of
-def tool_use(comparison: Comparison) -> ResultTable:
-    """Whether the tools' results show in the answers."""
-    rows: list[tuple[Cell, ...]] = []
-    for label, own in records_of(comparison).items():
-        tools = {use.tool for each in own for use in each.uses}
-        for tool in sorted(tools, reverse=True):  # the web before python before calendars
-            uses = [use for each in own for use in each.uses if use.tool == tool]
-            used = Counter(use.used for use in uses)
-            rows.append((label, tool, len(uses), sum(use.calls for use in uses),
-                         used[True], used[False], used[None],
-                         sum(use.right_but_unused for use in uses)))  # fmt: skip
-    heads = ("episodes", "calls", "used", "not used", "cannot tell", "right result ignored")
-    columns = (Column("condition"), Column("tool"), *(Column(head, 0) for head in heads))
-    title = "Were the tools' results used in the answer?"
-    note = (
-        "Right result ignored: an output was exactly the right answer, and the answer is another."
-    )
-    return ResultTable("tool-use", title, columns, tuple(rows), (note,))

@@ -51,15 +51,15 @@ def conditions_table(comparison: Comparison, title: str, notes: Sequence[str] = 
              used["cost_usd"][i], *(arm.outcomes[kind] for kind in TROUBLES), arm.missing)
         )  # fmt: skip
     word = "difference from" if comparison.is_error else "gain over"
-    is_one = len(baselines) == 1
+    baseline = baselines.pop() if len(baselines) == 1 else None
     columns = (
         Column("condition"), Column("n", 0), Column("effective n", 1), Column(comparison.metric),
-        Column(f"{word} {baselines.pop()}" if is_one else word, signed=True), Column("baseline"),
+        Column(f"{word} {baseline or 'baseline'}", signed=True, key="gain"), Column("baseline"),
         Column("better / worse"), Column("tool calls", 1), Column("tokens", 0), Column("USD", 4),
         *(Column(name.replace("_", " "), 0, if_any=True) for name in (*TROUBLES, MISSING)),
     )  # fmt: skip
-    table = ResultTable("conditions", title, columns, tuple(rows))
-    table = table.of_columns(i for i in range(len(columns)) if i != 5 or not is_one)
+    table = ResultTable("conditions", title, columns, tuple(rows), baseline=baseline)
+    table = table.of_columns(i for i in range(len(columns)) if i != 5 or baseline is None)
     return table.with_notes((*_on_conditions(comparison, scores, contrasts), *notes))
 
 
@@ -76,7 +76,7 @@ def _on_conditions(
 ) -> Iterator[str]:
     study, name = comparison.study, comparison.metric
     repeats = "" if comparison.is_single else ", repeats of one sample averaged first"
-    gains = _methods("; paired difference", [c.difference for c in contrasts.values()])
+    gains = _methods("; gain on the same samples", [c.difference for c in contrasts.values()])
     yield f"Mean over samples{repeats}{_methods('', scores)}{gains}; calls and tokens per episode."
     if comparison.is_error:
         yield f"{name}: the less the better, over the samples where it is defined."

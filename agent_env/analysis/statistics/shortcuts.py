@@ -29,15 +29,16 @@ def shortcuts(comparison: Comparison) -> ResultTable:
             rows.append((arm.label, estimate.cell, estimate.samples, *paired))
     if not any(row[2] for row in rows[: len(arms)]):  # nothing to compare them with
         rows = []
+    name = None if best is None else best[0]
     columns = (
         Column("answers by"), Column(comparison.metric), Column("n", 0),
-        Column(f"difference from {best[0] if best else 'the best'}", signed=True),
+        Column(f"difference from {name}", signed=True, key="difference"),
         Column("p (Holm)"),
     )  # fmt: skip
     rules = tuple(f"{arm.label}: {arm.model}." for arm in baselines)
     rules += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)
     title = "Is the score above that of a policy without reasoning?"
-    return ResultTable("shortcuts", title, columns, tuple(rows), rules)
+    return ResultTable("shortcuts", title, columns, tuple(rows), rules, name)
 
 
 def above_best(comparison: Comparison) -> dict[str, Contrast]:

@@ -59,7 +59,7 @@ def reproduce(
     else:
         for each in result.results:
             if each.is_reproduced:
-                print_table(experiment_table(each), wide)
+                print_table(experiment_table(each, brief=True), wide)
         print_table(overview(result.results), wide)
     say(f"wrote {len(files)} files, last {files[-1]}")
     if result.stopped:

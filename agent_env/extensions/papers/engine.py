@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import JsonValue
 
@@ -31,7 +31,7 @@ from agent_env.extensions.papers.results import (
 )
 from agent_env.sdk.commands import WHAT, Opt, OptionGroup
 from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
-from agent_env.sdk.family import Task
+from agent_env.sdk.family import Shortcut, Task
 from agent_env.sdk.models import ModelParameters
 from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
@@ -93,6 +93,10 @@ class ReproduceOptions:
         Opt("A file of responses, such as the authors' outputs; it is scored. Repeatable.", WHAT),
     ] = ()
     only: Annotated[tuple[str, ...], Opt("Only this table or figure. Repeatable.", WHAT)] = ()
+    readings: Annotated[
+        Literal["corrected", "all"],
+        Opt("Readings of the gold beside the published one: corrected, or all.", WHAT),
+    ] = "corrected"
     rows: Annotated[
         tuple[str, ...],
         Opt(
@@ -356,7 +360,11 @@ class _Work:
 
     def measure(self, experiment: Experiment, paper_row: Mapping[str, str]) -> ExperimentResult:
         """The experiment's figures beside the paper's, with notes."""
-        readings = self.sets.readings(experiment, self.setups, self.runs, self.answered)
+        readings = [
+            each
+            for each in self.sets.readings(experiment, self.setups, self.runs, self.answered)
+            if self.options.readings in (each, "all")
+        ]
         ours = [] if experiment.measure is None else self._measurements(experiment, readings)
         # what is said of each scripted model that cannot read the questions
         runs = self.evidence().runs
@@ -386,7 +394,11 @@ class _Work:
         own = list(experiment.measure(self.evidence()))
         ours = [(self.paper.gold if readings else "", each) for each in own]
         for reading in readings:
-            measured = list(experiment.measure(self.evidence(reading)))
+            measured = [
+                each
+                for each in experiment.measure(self.evidence(reading))
+                if self.options.readings == "all" or not each.row.startswith(Shortcut.ROW)
+            ]
             changed = {(each.row, each.model) for each in measured if each not in own}
             ours += [
                 (reading, each)

@@ -222,6 +222,13 @@ class Experiment:
     notes: tuple[str, ...] = ()
     """What a reader must know of the comparison."""
 
+    def span(self, quantity: Quantity) -> str | None:
+        """The least and the largest value of the paper's rows; None where it prints none."""
+        place = self.quantities.index(quantity)
+        known = [v for values in self.published.values() if (v := values[place]) is not None]
+        ends = dict.fromkeys(f"{end:g}" for end in (min(known), max(known))) if known else ()
+        return " to ".join(ends) or None
+
     @property
     def is_curve(self) -> bool:
         """Whether all quantities have a place on an axis."""

@@ -7,6 +7,7 @@ a part of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -104,9 +105,8 @@ def comparison_rows(
         by_authors = None  # by the files' own gold, which is the first reading
         if gold == ours[0][0]:
             by_authors = theirs.get((each.row, each.model, each.quantity))
-        known = [v for values in published.values() if (v := values[place]) is not None]
         if value is None:
-            verdict = each.remark or _no_value(each.estimate, own, known)
+            verdict = each.remark or _no_value(each.estimate, own, experiment.span(quantity))
         else:
             reason = each.incomparable or incomparable(each)
             verdict = _verdict(value, by_authors or each.estimate, reason, quantity)
@@ -157,40 +157,42 @@ def _verdict(paper: float, ours: Estimate, incomparable: str, quantity: Quantity
     return INSIDE if ours.low - 1e-9 <= paper <= ours.high + 1e-9 else OUTSIDE
 
 
-def _no_value(ours: Estimate, own: str, known: Sequence[float]) -> str:
+def _no_value(ours: Estimate, own: str, span: str | None) -> str:
     """What stands in the place of a verdict where the paper has no value."""
     if ours.value is None:
         return ours.method or "no finished episode"
-    if own or not known:
-        return "the paper prints no value"
-    span = f"{min(known):g}" if len(known) == 1 else f"{min(known):g} to {max(known):g}"
-    return f"no row of the paper; its rows have {span}"
+    return "the paper prints no value" if own or span is None else "no row of the paper"
 
 
-def experiment_table(result: ExperimentResult) -> ResultTable:
-    """A row for each value of ours, beside the paper's. The difference and the verdict are of ours
-    under the authors' rules, where they published a scorer."""
+def experiment_table(result: ExperimentResult, brief: bool = False) -> ResultTable:
+    """A row for each value of ours, beside the paper's and the range of all its rows. The
+    difference and the verdict are of ours under the authors' rules, where they published a scorer.
+    `brief`: the reason of a verdict that several rows have stands once, below."""
     own = result.experiment
     digits = max((quantity.digits for quantity in own.quantities), default=1)
     columns = (
         Column("row"), Column("model"), Column("gold"), Column("quantity"), Column("unit"),
-        Column("paper", digits), Column("ours (95 % CI)", digits),
+        Column("paper", digits), Column("its rows"), Column("ours (95 % CI)", digits),
         Column("ours under their rules", digits, rank=1),
         Column("difference", digits, signed=True, rank=2),
         Column("n", 0), Column("verdict"),
     )  # fmt: skip
+    verdicts = Counter(row.verdict for row in result.rows)
+    common = [v for v, number in verdicts.items() if brief and number > 1 and ": " in v]
     rows: list[tuple[Cell, ...]] = []
     for row in result.rows:
+        verdict = row.verdict.partition(": ")[0] if row.verdict in common else row.verdict
         paper = None if row.paper is None else float(row.paper)
         compared = (row.theirs or row.ours).value
         rows.append((
             row.row, row.model or None, row.gold or None, row.quantity.name, row.quantity.unit,
-            paper, row.ours.cell, None if row.theirs is None else row.theirs.cell,
+            paper, own.span(row.quantity), row.ours.cell,
+            None if row.theirs is None else row.theirs.cell,
             None if compared is None or paper is None else compared - paper,
-            row.ours.samples, row.verdict,
+            row.ours.samples, verdict,
         ))  # fmt: skip
     why = (f"Not reproduced: {result.not_reproduced}",) if result.not_reproduced else ()
-    return ResultTable(own.name, own.title, columns, tuple(rows), (*why, *result.notes))
+    return ResultTable(own.name, own.title, columns, tuple(rows), (*why, *common, *result.notes))
 
 
 def published_table(own: Experiment) -> ResultTable:

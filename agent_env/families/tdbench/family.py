@@ -42,7 +42,7 @@ HOOKS = AnalysisHooks(
     groups,
     lambda sample: tdbench_sample(sample).query,
     "query",
-    statistics=("agent_env.families.tdbench.paper_tables:STATISTICS",),
+    statistics=("agent_env.families.tdbench.paper_tables:certificate",),
 )
 """The phrasings of a query are one cluster."""
 
@@ -128,9 +128,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         on_day=on_day,
         changes=changes,
         names=lambda sample: names_of(tdbench_sample(sample)),
-        analysis=replace(
-            HOOKS, materials=tables, states_evidence=states_evidence, proving_texts=proving_texts
-        ),
+        analysis=replace(HOOKS, states_evidence=states_evidence, proving_texts=proving_texts),
         shortcuts=task_shortcuts(tables),
         hidden=HIDDEN,
     )

@@ -237,19 +237,13 @@ def _last_dates() -> dict[str, str]:
     return {row.event: str(row.end or row.start) for row in rows if row.end or row.start}
 
 
-STATISTICS = (
-    "agent_env.families.time_puzzles.paper_tables:implicit_explicit",
-    "agent_env.families.time_puzzles.paper_tables:exact_against_others",
-    "agent_env.families.time_puzzles.paper_tables:over_solutions",
-)
 HOOKS = AnalysisHooks(
     groups,
     cluster,
     "event",
     lambda: PuzzleFaults(shipped_tables()),
-    STATISTICS,
-    chance,
-    event_date,
+    chance=chance,
+    event_date=event_date,
 )
 
 

@@ -1,4 +1,4 @@
-"""The layouts of the Time Puzzles paper: its Table 1, Table 3 and Figure 4."""
+"""The layouts of the Time Puzzles paper: its Tables 1 and 3, for `study reproduce`."""
 
 from __future__ import annotations
 
@@ -21,16 +21,13 @@ from agent_env.sdk.results import (
     Estimate,
     Means,
     ResultTable,
-    Statistic,
     rank_correlation,
 )
 
 Floats = npt.NDArray[np.float64]
 SOLUTIONS = "solutions"
-PAPER = "The paper's layouts"
 
 
-@Statistic("table1", order=120, section=PAPER).of
 def implicit_explicit(comparison: Comparison) -> ResultTable:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
     macro-averaged over the solution counts, with signed differences."""
@@ -113,7 +110,6 @@ def _difference(
     return replace(paired, value=after.value - before.value)
 
 
-@Statistic("table3", order=130, section=PAPER).of
 def exact_against_others(comparison: Comparison) -> ResultTable:
     """Table 3: the main metric against each other one, over all finished episodes."""
     first, *others = (
@@ -155,19 +151,3 @@ def _spearman(comparison: Comparison, first: str, other: str) -> Estimate:
     x, y = (np.array([each.metrics[name] for each in both]) for name in (first, other))
     clusters = comparison.clusters[np.array([row[each.sample] for each in both], dtype=np.int64)]
     return rank_correlation(x, y, len(set(clusters)))
-
-
-@Statistic("figure4", order=140, section=PAPER).of
-def over_solutions(comparison: Comparison) -> ResultTable:
-    """Figure 4 as figures: every arm over the solution counts."""
-    if SOLUTIONS not in comparison.groups:
-        return ResultTable("figure4", "", (), ())
-    by_count = comparison.by_group(SOLUTIONS, comparison.metric)
-    rows = tuple(
-        (arm.label, arm.condition.wording,
-         *(e[i].cell for e in by_count.values()))
-        for i, arm in enumerate(comparison.study.arms)
-    )  # fmt: skip
-    columns = (Column("condition"), Column("wording"), *(Column(v) for v in by_count))
-    title = f"{comparison.metric} over solution counts (the paper's Figures 2 and 4)"
-    return ResultTable("figure4", title, columns, rows)

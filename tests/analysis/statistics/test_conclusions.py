@@ -33,24 +33,24 @@ def changed(comparison, **fields):
 def test_a_difference_is_claimed_where_it_is_shown():
     (sentence, _) = conclusions(compared(planted(), "web:base", planned=("web:base",)))
     assert re.fullmatch(
-        r"web raised exact match by 0\.\d{3} \[0\.\d{3}, 0\.\d{3}\] over base for lab/A, "
-        r"n = 200 samples\.",
+        r"lab/A web is better than lab/A base: exact match 1?\d\d of 200 against \d\d of 200, "
+        r"\+0\.\d\d \[\+0\.\d\d, \+0\.\d\d\], n = 200\.",
         sentence,
     )
     (sentence, _) = conclusions(compared(planted(), "python:base"))
-    assert "python against base for lab/A: exact match cannot be told apart: " in sentence
+    assert "lab/A python cannot be told apart from lab/A base: exact match " in sentence
     assert "a difference below 0.13 can be missed" in sentence
     wide, narrow = (compared(planted(), "python:base", margin=margin) for margin in (0.25, 0.02))
     assert "; smaller than the margin 0.25" in conclusions(wide)[0]
     assert "margin" not in conclusions(narrow)[0]
     sentence = changed(compared(planted(), "web:base"), p_value=0.03, p_holm=0.09)[0]
-    assert "exact match cannot be told apart: +0." in sentence
+    assert "lab/A web cannot be told apart from lab/A base: exact match " in sentence
     assert "p = 0.030, after Holm's correction 0.090" in sentence
     texts = ("web@A:base@B", "(web:base)@A:(web:base)@B")
     models, gains = conclusions(compared(planted(), *texts))
-    assert "higher by 0." in models
-    assert "with lab/A web than with lab/B base, n = 200" in models
-    assert "(lab/A web − lab/A base) − (lab/B web − lab/B base)" in gains
+    assert "lab/A web is better than lab/B base: exact match " in models
+    gain = "(lab/A web − lab/A base) − (lab/B web − lab/B base)"
+    assert gains.startswith(f"Exploratory: {gain} is below 0: exact match -0.20 [")
 
 
 def test_where_nothing_can_be_said_the_sentence_says_why():
@@ -61,7 +61,7 @@ def test_where_nothing_can_be_said_the_sentence_says_why():
     )
     (sentence, _) = conclusions(compared(replace(made, arms=arms), "web:base"))
     assert sentence == (
-        "Exploratory: web against base for lab/A: no conclusion, as lab/A web failed: "
+        "Exploratory: lab/A web − lab/A base: no conclusion, as lab/A web failed: "
         "no call was parsed."
     )
     comparison = compared(planted(), "web:base")
@@ -73,7 +73,7 @@ def test_where_nothing_can_be_said_the_sentence_says_why():
     )
     bare = replace(first.difference, value=1.0, low=None, high=None, method="one sample")
     assert (
-        "+1.000, n = 200 samples; no interval and no claim: one sample"
+        "+1.00, n = 200; no interval and no claim: one sample"
         in (changed(comparison, difference=bare)[0])
     )
 
@@ -81,7 +81,7 @@ def test_where_nothing_can_be_said_the_sentence_says_why():
 @pytest.mark.parametrize("margin", [None, 0.05, 0.3])
 def test_every_sentence_with_a_figure_has_an_interval_and_an_n(margin):
     for sentence in conclusions(compared(planted(), margin=margin)):
-        assert re.search(r"\d \[[-+]?\d\.\d{3}, [-+]?\d\.\d{3}\].*n = 200 samples", sentence)
+        assert re.search(r"\d \[[-+]?\d\.\d\d, [-+]?\d\.\d\d\].*n = 200\b", sentence)
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,5 @@ def test_where_all_is_wrong_or_all_is_right_the_questions_are_said_to_show_nothi
     made = study(Plant(samples=40, base=base), {"base": 0.0, "web": 0.0}, ("lab/A",), seed=5)
     first, second = conclusions(compared(made, "web:base"))
     assert re.match(level, first)
-    assert "web against base: exact match cannot be told apart: +0.000 [-0.088, +0.088]" in second
+    assert "web cannot be told apart from base: exact match " in second
+    assert "+0.00 [-0.09, +0.09]" in second

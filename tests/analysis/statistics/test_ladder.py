@@ -34,7 +34,6 @@ def study(right, searches=()):
         observations = tuple(
             Observation(
                 sample.id, 1, "read", {"exact_match": float(score)}, dict.fromkeys(QUANTITIES),
-                0, 0, "answered", (), "m",
                 provenance=searched(name, sample.id, *searches[i])
                 if searches and name == "web" else None,
             )

@@ -81,7 +81,6 @@ def arm(condition, scores, trails):
         Observation(
             sample=f"s{number}", repeat=1, outcome="read", metrics={"exact_match": score},
             used=dict.fromkeys(QUANTITIES) | {"tool_calls": 2.0 + (trail is not None)},
-            absent=0, extra=0, stop_reason="answered", usage_sources=(),
             provenance=record(f"s{number}", condition.name, score, trail),
         )
         for number, (score, trail) in enumerate(zip(scores, trails, strict=True))

@@ -2,23 +2,29 @@
 
 import pytest
 
-from agent_env.families.tdbench.paper_tables import TABLES, ScoredAnswer, measured
+from agent_env.families.tdbench.paper_tables import (
+    ScoredAnswer,
+    by_cardinality,
+    by_hops,
+    by_prompt,
+    by_prompt_and_cardinality,
+    by_relation,
+    measured,
+)
 from agent_env.families.tdbench.score import measure
-from tests.families.tdbench.leaders import TABLE, current, hops, question
+from tests.families.tdbench.leaders import TABLE, hops, question
 
 
-def answered(sample, text, row="m", prompt="default", is_closed=False):
+def answered(sample, text, row="m", prompt="default"):
     metrics = measure(sample, text, TABLE)["metrics"]
-    return ScoredAnswer(sample, metrics, row, prompt, is_closed, TABLE)
+    return ScoredAnswer(sample, metrics, row, prompt)
 
 
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
 
 
-def figures(name, answers):
-    table = TABLES[name]
-    own = [answer for answer in answers if table.is_part(answer)]
-    return {each.quantity: each.estimate.value for each in measured(table, own)}
+def figures(cut, answers):
+    return {each.quantity: each.estimate.value for each in measured(cut, answers)}
 
 
 def test_tables_and_figures_of_the_paper():
@@ -27,28 +33,20 @@ def test_tables_and_figures_of_the_paper():
         "The Winter Games of 2002 were in Bland. ANSWER: Ivo Juul",
         "ANSWER: Ivo Juul",
     )
-    found = figures("table6", [answered(hops(), text) for text in texts])
+    found = figures(by_hops, [answered(hops(), text) for text in texts])
     assert found["3-hop A"] == pytest.approx(100 / 3)
     assert (found["3-hop H1"], found["3-hop H2"]) == (50, 0)
     both = [answered(question(1), RIGHT), answered(question(1), "Carl Dahl", prompt="time-cot")]
-    found = figures("table22", both)
+    found = figures(by_prompt_and_cardinality, both)
     assert (found["unique original"], found["unique Time-CoT"]) == (100, 0)
-    assert figures("table7", [answered(hops(), RIGHT)]) == {"original": 100}
-    found = figures("classes", [answered(current(), "Eva Fors, since May 2007")])
-    assert found["outdated"] == found["incorrect +T"] == 100
-    assert found["outdated +T"] == found["incorrect"] == 0
+    assert figures(by_prompt, [answered(hops(), RIGHT)]) == {"original": 100}
     half = question(1, relation="started-by", roles=("start",))
     full = question(1, relation="started-by", roles=("start", "end"))
-    found = figures("figure2", [answered(half, RIGHT), answered(full, "Ada Berg")])
+    found = figures(by_relation, [answered(half, RIGHT), answered(full, "Ada Berg")])
     assert found == {"started-by": 50, "started-by (start)": 100, "started-by (start+end)": 0}
     answers = [answered(question(1, query=f"q-{n}"), RIGHT) for n in range(3)]
     answers += [answered(question(query=f"r-{n}"), "Ada Berg") for n in range(57)]
-    found = {each.quantity: each.estimate for each in measured(TABLES["table5"], answers)}
+    found = {each.quantity: each.estimate for each in measured(by_cardinality, answers)}
     unique, none = found["unique A"], found["none A"]
     assert (unique.value, unique.samples, none.value, none.samples) == (100, 3, 0, 57)
     assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
-    sample = question(1, relevant=((0, 1, 2, 3),), sql={"sqlite": "SELECT 1"})
-    assert figures("table26", [answered(sample, RIGHT)]) == {
-        "offices from SQL": pytest.approx(56),
-        "offices LLM only": pytest.approx(104),
-    }

@@ -283,11 +283,11 @@ def _run_data(log: ForeignLog, name: str, task: str) -> RunData:
         created_at="",
         imported=log.origin,
     )
-    observations = {CONDITION: tuple(_observation(each, log.model) for each in log.episodes)}
+    observations = {CONDITION: tuple(map(_observation, log.episodes))}
     return RunData(name, manifest, samples, observations, is_log=True)
 
 
-def _observation(episode: ForeignEpisode, model: str) -> Observation:
+def _observation(episode: ForeignEpisode) -> Observation:
     failure = episode.failure
     if failure is None and not episode.metrics:
         failure = "no score"
@@ -297,11 +297,6 @@ def _observation(episode: ForeignEpisode, model: str) -> Observation:
         outcome="read" if failure is None else "failed",
         metrics=episode.metrics,
         used={name: episode.used.get(name) for name in QUANTITIES},
-        absent=None,
-        extra=None,
-        stop_reason=episode.stop_reason,
-        usage_sources=(),
-        model=model,
         trouble=failure,
     )
 

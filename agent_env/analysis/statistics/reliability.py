@@ -1,9 +1,7 @@
-"""What repeats show: how much of a difference is chance, and reliability (pass^k)."""
+"""What repeats show: how often all of them are right (pass^k)."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
 from math import comb
 
 import numpy as np
@@ -12,30 +10,6 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.intervals import Estimate, Floats
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-
-
-@Statistic(
-    "noise", order=60,
-    without_rows="No sample has two finished episodes of one condition; run --repeats makes them.",
-).of  # fmt: skip
-def noise(comparison: Comparison) -> ResultTable:
-    """How often two episodes of one sample score differently; no rows without repeats."""
-    rows = []
-    for arm in comparison.study.arms:
-        flips = np.array([_flip_rate(scores) for scores in comparison.scores(arm)])
-        if not np.isnan(flips).all():
-            rows.append((arm.label, comparison.estimates(flips[:, None], "rate")[0].cell))
-    columns = (Column("condition"), Column("flip rate"))
-    note = "Flip rate: the chance that two episodes of one sample score differently."
-    title = "Does a repeat score the same?"
-    return ResultTable("noise", title, columns, tuple(rows), (note,))
-
-
-def _flip_rate(scores: Sequence[float]) -> float:
-    if len(scores) < 2:
-        return np.nan
-    same = sum(comb(n, 2) for n in Counter(scores).values())
-    return 1 - same / comb(len(scores), 2)
 
 
 @Statistic(
