@@ -120,8 +120,8 @@ def _example(
             continue
         record = each.provenance
         answer = "nothing that could be read"
-        if each.answer is not None:
-            answer = ", ".join(sorted(each.answer)) or "none"
+        if record is not None and record.answer is not None:
+            answer = ", ".join(sorted(record.answer)) or "none"
         name = f"{arm.condition.name}/{sample.id}.{each.repeat}"
         said.append(Said(arm.label, answer, each.metrics[metric], arm.run, name))
     if not said:

@@ -17,7 +17,7 @@ from agent_env.analysis.first_page import FirstPage, SvgFigure, first_page, outc
 from agent_env.analysis.html import inline_svg, page
 from agent_env.analysis.intervals import RESAMPLES, SEED
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import LAYOUTS, statistics_of
+from agent_env.analysis.statistics import statistics_of
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.summary import on_forms
@@ -271,7 +271,7 @@ def _sentences(title: str, sentences: Sequence[str]) -> list[ResultTable]:
 def _tables(comparison: Comparison) -> Iterator[tuple[ResultTable, str]]:
     """Every table that has rows and is not on the first page, with the name of its section."""
     for statistic in statistics_of(comparison):
-        is_first = statistic.name in ("conclusions", "conditions") or statistic.section == LAYOUTS
+        is_first = statistic.name in ("conclusions", "conditions")
         if not is_first and (table := statistic(comparison)).rows:
             is_result = statistic.section == "Results"
             is_evidence = statistic.name in EVIDENCE or statistic.section == "Faults and attacks"

@@ -18,9 +18,6 @@ from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
 from agent_env.registry import Registry
 
-LAYOUTS = "The paper's layouts"
-"""The section of what sets results out as a paper does, for its readers; no report has it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Statistic:
