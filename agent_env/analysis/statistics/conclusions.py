@@ -163,9 +163,6 @@ def _sentence(comparison: Comparison, contrast: Contrast) -> str:
         return f"{mark}{planned.name}: no sample has {what} in all its conditions."
     groups = "" if difference.clusters == contrast.pairs else f" in {difference.clusters} clusters"
     figure = f"{Column('', 2, signed=True).text(difference.cell)}, n = {contrast.pairs}{groups}"
-    if difference.low is None:
-        end = f"no interval and no claim: {difference.method}"
-        return f"{mark}{planned.name}: {metric} {figure}; {end}."
     is_better = (difference.value > 0) != comparison.is_error
     subject, other, scores = planned.name, "0", ""
     verdict = f"is {'above' if difference.value > 0 else 'below'}"
@@ -176,7 +173,9 @@ def _sentence(comparison: Comparison, contrast: Contrast) -> str:
     if not contrast.is_shown:
         verdict = "cannot be told apart from"
     text = f"{subject} {verdict} {other}: {metric} {scores}{figure}"
-    if contrast.is_equivalent:
+    if difference.low is None:
+        text += f"; no interval: {difference.method}"
+    elif contrast.is_equivalent:
         text += f"; smaller than the margin {comparison.options.margin:g}"
     elif difference.excludes_zero and not contrast.is_shown and contrast.p_value is not None:
         text += f"; p = {contrast.p_value:.3f}, after Holm's correction {contrast.p_holm:.3f}"

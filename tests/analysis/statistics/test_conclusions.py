@@ -72,10 +72,7 @@ def test_where_nothing_can_be_said_the_sentence_says_why():
         in (changed(comparison, difference=none)[0])
     )
     bare = replace(first.difference, value=1.0, low=None, high=None, method="one sample")
-    assert (
-        "+1.00, n = 200; no interval and no claim: one sample"
-        in (changed(comparison, difference=bare)[0])
-    )
+    assert "+1.00, n = 200; no interval: one sample" in (changed(comparison, difference=bare)[0])
 
 
 @pytest.mark.parametrize("margin", [None, 0.05, 0.3])
