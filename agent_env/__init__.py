@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agent_env.api.comparisons import Comparison as Comparison
     from agent_env.api.comparisons import Study as Study
     from agent_env.api.comparisons import compare as compare
+    from agent_env.api.run import Episode as Episode
+    from agent_env.api.run import Run as Run
     from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
@@ -41,8 +43,6 @@ if TYPE_CHECKING:
     from agent_env.runs.objects import Condition as Condition
     from agent_env.runs.objects import TaskOptions as TaskOptions
     from agent_env.runs.objects import task as task
-    from agent_env.runs.run import Episode as Episode
-    from agent_env.runs.run import Run as Run
     from agent_env.scoring.sample_means import episode_score as episode_score
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet
@@ -53,7 +53,7 @@ PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
     "agent_env.api.comparisons": ("Comparison", "Study", "compare"),
     "agent_env.runs.objects": ("Condition", "TaskOptions", "task"),
-    "agent_env.runs.run": ("Episode", "Run"),
+    "agent_env.api.run": ("Episode", "Run"),
     "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),
     "agent_env.episodes.rerun.replay": ("ReplayResult",),
     "agent_env.errors": (

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from agent_env.runs.run import Run
+    from agent_env.api.run import Run
 
 HOW = "--agent-env-record"
 
@@ -56,8 +56,7 @@ class Recordings:
             self._asked.add(place)
             if not anew and (place / "run.json").exists():
                 run = ae.open(place)
-                ended = sum(1 for _ in run.traces()) >= run.manifest.planned_episodes
-                if ended or self._how == "none":
+                if run.is_finished or self._how == "none":
                     return run
                 from agent_env.runs.waiting import wait_for
 
@@ -75,7 +74,7 @@ class Recordings:
         not known yet: more samples decide that."""
         from agent_env.analysis.requirements import judge
 
-        judged = judge(requirements, run.comparison(lambda text: None))
+        judged = judge(requirements, run.compare()._comparison)
         if missed := [str(each) for each in judged if each.answer != "met"]:
             pytest.fail("\n".join(missed), pytrace=False)
 

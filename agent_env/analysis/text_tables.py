@@ -44,6 +44,21 @@ class _Block:
         return max(words, min(cells, text_width) if self.is_text else cells)
 
 
+def table_text(table: ResultTable, width: int | None = PROSE, *, spoken: bool = False) -> str:
+    """Its title, its columns that say something, as many as a line of `width` has room for (None:
+    all), and its notes; `spoken`: to be read aloud, a sentence for each row."""
+    filled = table.without_empty()
+    room = None if spoken else width
+    lines, hidden = ["  none"], list[str]()
+    if filled.rows and table.is_list:
+        lines = [line for (text,) in filled.texts() for line in prose(text, room, "- ")]
+    elif filled.rows:
+        lines, hidden = spoken_table(filled, width) if spoken else text_table(filled, width)
+    notes = [*table.notes, *([named(hidden)] if hidden else [])]
+    under = [line for note in notes for line in prose(note, room)]
+    return "\n".join((*prose(table.title, room, ""), *lines, *under))
+
+
 def text_table(table: ResultTable, room: int | None) -> tuple[list[str], list[str]]:
     """The lines, at most so wide, headings first; and the names of columns left out."""
     parts = list(_fewer_and_fewer(table))
@@ -79,9 +94,9 @@ def _fewer_and_fewer(table: ResultTable) -> Iterator[ResultTable]:
         yield table.of_columns(i for i, column in enumerate(table.columns) if column.rank <= rank)
 
 
-def spoken_table(table: ResultTable, wide: bool) -> tuple[list[str], list[str]]:
+def spoken_table(table: ResultTable, width: int | None) -> tuple[list[str], list[str]]:
     """Each row as a sentence that is read aloud; and the names of columns left out."""
-    part = table if wide else fitted(table, SPOKEN_WIDTH)
+    part = table if width is None else fitted(table, SPOKEN_WIDTH)
     hidden = [column.name for column in table.columns if column not in part.columns]
     return list(_sentences(part, None)), hidden
 

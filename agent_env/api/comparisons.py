@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
+from agent_env.api.run import Run
 from agent_env.api.runs import Preflight, as_bool, preflight_wish
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_REPORT, missing_of
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.compare import CompareOptions, TaskComparison
 from agent_env.runs.keywords import from_arguments, with_keywords
-from agent_env.runs.run import Run
+from agent_env.runs.run import Run as OpenRun
 from agent_env.runs.studies.folder import StudyFolder
 from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
@@ -44,7 +45,7 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comp
 
     paths = tuple(run.path if isinstance(run, Run) else Path(run) for run in runs)
     chosen = from_arguments(CompareOptions, {**options, "runs": paths}, "compare")
-    opened = [run.objects for run in runs if isinstance(run, Run)]
+    opened = [run._run.objects for run in runs if isinstance(run, Run)]
     objects = {key: thing for each in opened for key, thing in each.items()}
     tasks = compare_tasks(chosen, say, objects)
     if len(tasks) > 1:
@@ -115,7 +116,7 @@ class Comparison:
         return self.table(name)
 
     def __dir__(self) -> list[str]:
-        return sorted((*super().__dir__(), *self._tables()))
+        return sorted((*super().__dir__(), *filter(str.isidentifier, self._tables())))
 
     def _tables(self) -> list[str]:
         from agent_env.analysis.statistics import statistics_of
@@ -131,6 +132,13 @@ class Comparison:
 
         tables = [self.table(name).without_empty() for name in ("conditions", "differences")]
         return in_notebook("whole", first_page(self._comparison), tables)
+
+    def __str__(self) -> str:
+        """What `agent-env compare` prints."""
+        from agent_env.analysis.text_tables import table_text
+        from agent_env.runs.compare import FIRST, select_tables
+
+        return "\n\n".join(map(table_text, select_tables(self._comparison, FIRST, ())))
 
     def __repr__(self) -> str:
         study = self._comparison.study
@@ -184,7 +192,7 @@ class Study:
     def runs(self) -> Mapping[str, Run]:
         """The runs that were begun, by TASK/MODEL."""
         begun = (place for place in self._folder.places() if place.is_begun)
-        return {place.name: Run(place.path) for place in begun}
+        return {place.name: Run(OpenRun(place.path)) for place in begun}
 
     async def run(
         self,

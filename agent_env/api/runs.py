@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_env.api.run import Run
 from agent_env.errors import ConfigError
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.objects import (
@@ -22,7 +23,7 @@ from agent_env.runs.objects import (
 )
 from agent_env.runs.objects import task as make_task
 from agent_env.runs.options import PreflightWish, RunOptions
-from agent_env.runs.run import Run
+from agent_env.runs.run import Run as OpenRun
 from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
 
@@ -101,7 +102,7 @@ async def run(
         new_run = await start_run(replace(chosen, model=named), shown.listener)
     for line in read_scores(new_run, None, say).remarks():
         say(line)
-    return new_run
+    return Run(new_run)
 
 
 @with_keywords(RunOptions, without=("task",))
@@ -154,7 +155,7 @@ def open(
         local.model(model)
     for tool in several(tools):
         local.tool(tool)
-    return Run.open(path, local.objects)
+    return Run(OpenRun.open(path, local.objects))
 
 
 def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | None = None) -> Run:
@@ -175,4 +176,4 @@ def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | Non
     if len(runs) > 1:
         names = ", ".join(run.name for run in runs)
         say(f"{log} holds several logs; {runs[0]} is the first of {names}")
-    return Run(runs[0])
+    return Run(OpenRun(runs[0]))

@@ -151,8 +151,9 @@ def show(
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         if as_json:
-            episode = Run.open(trace.parents[2]).episode(f"{trace.parent.name}/{trace.stem}")
-            print(episode.provenance.model_dump_json() if episode.provenance else "null")
+            run = Run.open(trace.parents[2])
+            record = run.assess(run.events(trace).events).provenance
+            print(record.model_dump_json() if record else "null")
             return
         for part in episode_text(trace, full):
             print(part, end="\n\n")

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,21 +33,13 @@ Wide = Annotated[
 
 
 def print_table(table: ResultTable, wide: bool = False, most: int | None = None) -> None:
-    """Its title, its columns that say something, as many as the terminal (or a line of `most`
-    characters) has room for, and its notes; with `wide` all columns."""
-    from agent_env.analysis.text_tables import named, prose, spoken_table, text_table
+    """The table as wide as the terminal (or a line of `most` characters); with `wide` all columns,
+    where it is to be read aloud, a sentence for each row."""
+    from agent_env.analysis.text_tables import table_text
     from agent_env.runs.terminal import is_plain, room
 
-    width = None if wide or is_plain() else room() if most is None else min(room() or most, most)
-    filled = table.without_empty()
-    lines, hidden = ["  none"], list[str]()
-    if filled.rows and table.is_list:
-        lines = [line for (text,) in filled.texts() for line in prose(text, width, "- ")]
-    elif filled.rows:
-        lines, hidden = spoken_table(filled, wide) if is_plain() else text_table(filled, width)
-    notes = [*table.notes, *([named(hidden)] if hidden else [])]
-    under = [line for note in notes for line in prose(note, width)]
-    print(*prose(table.title, width, ""), *lines, *under, sep="\n", end="\n\n")
+    width = None if wide else room() if most is None else min(room() or most, most)
+    print(table_text(table, width, spoken=is_plain()), end="\n\n")
 
 
 SHOWN_CHANGES = 10
@@ -170,11 +161,7 @@ def print_scores(
     if as_json:
         print(json.dumps(scores.as_json(with_changes=changes)))
     else:
-        words, (summary, *others) = scores.sentences(), scores.tables()
-        if words.rows:
-            print_table(words)
-            summary = replace(summary, title="Scores by condition")
-        for table in (summary, *others):
+        for table in scores.screen():
             print_table(table, wide)
         if words.rows:
             print(f"Next: agent-env compare {run.path} (--all: every test) · show {run.path} --why")

@@ -9,24 +9,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack, get_args
+from typing import TYPE_CHECKING, Self, get_args
 
 from agent_env.episodes.disturbances import disturbances
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.errors import AgentEnvError, ConfigError, DatasetError
+from agent_env.errors import ConfigError, DatasetError
 from agent_env.permits import Permit
 from agent_env.records.safe_files import is_safe
-from agent_env.records.schema import StopReason, Usage
+from agent_env.records.schema import StopReason
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.logs import logs
-from agent_env.runs.options import (
-    ForkOptions,
-    ReplayOptions,
-    ResumeOptions,
-)
-from agent_env.runs.terminal import say
-from agent_env.runs.waiting import wait_for
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.scorers import with_measures
@@ -36,26 +28,15 @@ from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import check_reading, keep_known, known_permit
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.provenance import Provenance
-    from agent_env.analysis.result_tables import Tables
     from agent_env.analysis.study import RunData
     from agent_env.episodes.index import EpisodeRow, Totals
-    from agent_env.episodes.rerun.replay import ReplayResult
     from agent_env.episodes.trace.fold import Recording
     from agent_env.models.serving.process import ServerProcess
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
     from agent_env.runs.assessment import Assessment
-    from agent_env.runs.keyword_types import (
-        ForkKeywords,
-        ReplayKeywords,
-        ResumeKeywords,
-    )
-    from agent_env.runs.objects import ModelLike
     from agent_env.tasks.task import FaultFinder, Task
 
 
@@ -195,27 +176,6 @@ class Run(RunFolder):
 
     # What came of it -------------------------------------------------------------------------
 
-    def episodes(self, **where: str | float) -> Iterator[Episode]:
-        """Its episodes, in the order of conditions and samples; those alone that fit: `condition`,
-        `status`, `stop_reason`, `sample` or a metric, each a value or several, `"base,web"`.
-
-        An episode that cannot be read is left out, and said on stderr.
-
-        Examples:
-            >>> import agent_env as ae
-            >>> [episode.name for episode in ae.open("runs/first").episodes(condition="base")]
-            ['base/tp-1-00001.1', 'base/tp-1-00002.1']
-        """
-        rows, _ = self.episode_rows([f"{field}={value}" for field, value in where.items()])
-        return self._read_each(str(row.values["episode"]) for row in rows)
-
-    def _read_each(self, names: Iterator[str]) -> Iterator[Episode]:
-        for name in names:
-            try:
-                yield self.episode(name)
-            except DatasetError as exc:
-                say(f"left out: {exc}")
-
     def episode_rows(
         self, where: Sequence[str], limit: int | None = None
     ) -> tuple[list[EpisodeRow], Totals]:
@@ -238,14 +198,9 @@ class Run(RunFolder):
         finally:
             index.close()
 
-    def episode(self, name: str) -> Episode:
-        """The episode CONDITION/SAMPLE.REPEAT; ConfigError where there is none.
-
-        Examples:
-            >>> import agent_env as ae
-            >>> ae.open("runs/first").episode("explicit/tp-1-00001.1")
-            Episode('explicit/tp-1-00001.1': answered, exact_match 1)
-        """
+    def read_episode(self, name: str) -> tuple[Path, schema.Episode, Score]:
+        """The trace, the record and the score of CONDITION/SAMPLE.REPEAT; ConfigError where there
+        is no such episode, DatasetError for a trace that is not sound."""
         from agent_env.episodes.trace.fold import fold
         from agent_env.episodes.trace.lines import read_trace
 
@@ -260,8 +215,7 @@ class Run(RunFolder):
         record = fold(events)
         if (sample := self.samples_by_id.get(record.sample)) is None:
             raise DatasetError(self.path / "samples.jsonl", None, f"no sample '{record.sample}'")
-        score = self.task.score(sample, record)
-        return Episode(name, trace, self.asked_sample(record), record, score, self)
+        return trace, record, self.task.score(sample, record)
 
     def recordings(
         self, on_broken: Callable[[str], None], names: Collection[str] | None = None
@@ -325,175 +279,6 @@ class Run(RunFolder):
         """The family's finder, made once: it loads tables."""
         maker = self.task.analysis.fault_finder
         return maker() if maker is not None else None
-
-    def frame(self) -> pd.DataFrame:
-        """One row for each episode: its outcome, its metrics, what it used. Needs pandas."""
-        from agent_env.analysis.episode_tables import episodes
-
-        return episodes(self.comparison(say))
-
-    def scores(self) -> Tables:
-        """The tables of `agent-env show`, first the means of each condition."""
-        from agent_env.analysis.result_tables import Tables
-        from agent_env.runs.score import read_scores
-
-        return Tables(read_scores(self, None, say).tables())
-
-    def _repr_html_(self) -> str | None:
-        """For notebooks: what it is, and its scores unless that takes long."""
-        from agent_env.analysis.html import in_notebook
-
-        # episodes of a run whose scores a notebook shows unasked
-        is_large = self.manifest.planned_episodes > 2_000
-        try:
-            tables = [] if is_large else [table.without_empty() for table in self.scores()]
-            return in_notebook("titled", repr(self), tables)
-        except AgentEnvError:
-            return None
-
-    @property
-    def folder(self) -> Run:
-        """The run itself; ConfigError where run.json is gone."""
-        _ = self.manifest
-        return self
-
-    def __repr__(self) -> str:
-        manifest = self.manifest
-        number = sum(1 for _ in self.traces())
-        counts = f"{number} of {manifest.planned_episodes} episodes"
-        return f"Run({str(self.path)!r}: {manifest.task}, {manifest.model}, {counts})"
-
-    # Again -----------------------------------------------------------------------------------
-
-    @with_keywords(ResumeOptions)
-    async def resume(
-        self,
-        *,
-        model: ModelLike | None = None,
-        progress: bool = True,
-        **options: Unpack[ResumeKeywords],
-    ) -> Run:
-        """Runs the missing episodes, and those cut off or failed from their last event on. The
-        keywords are the options of `agent-env resume`.
-
-        Examples:
-            >>> import agent_env as ae, asyncio
-            >>> asyncio.run(ae.open("runs/first").resume())
-            Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
-        """
-        from agent_env.runs.objects import LocalObjects
-        from agent_env.runs.progress import progress_shown
-        from agent_env.runs.resume import resume
-        from agent_env.runs.score import score_folder
-
-        local = LocalObjects(self.objects)
-        name = None if model is None else local.model(model)
-        run = Run(self.path, local.objects)
-        chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
-        with progress_shown(progress) as shown:
-            await resume(run, chosen, shown.listener)
-        score_folder(run, say)
-        return run
-
-    @with_keywords(ReplayOptions)
-    def replay(self, **options: Unpack[ReplayKeywords]) -> list[ReplayResult]:
-        """Runs the recorded episodes again, without network or key, and compares them with their
-        traces. The keywords are `strict`, `tools_live`, `model_live`, `out` and `trust_run`.
-
-        Examples:
-            >>> import agent_env as ae
-            >>> [result.verdict for result in ae.open("runs/first").replay()]
-            ['same', 'same', 'same', 'same']
-        """
-        from agent_env.runs.replay import replay
-
-        chosen = from_arguments(ReplayOptions, options, "replay")
-        return wait_for(replay(self, chosen, say))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Episode:
-    """One attempt at one sample under one condition."""
-
-    name: str
-    """CONDITION/SAMPLE.REPEAT."""
-    trace: Path
-    """The file with its events."""
-    sample: Sample
-    """The question with its gold answer."""
-    record: schema.Episode
-    """All that its trace says: steps, tools, pages, tokens, ends."""
-    result: Score
-    """What the scorer read and found."""
-    _run: Run
-
-    @property
-    def answer(self) -> str | None:
-        """The text of the answer; None where there is none."""
-        return self.record.answer
-
-    @property
-    def score(self) -> Mapping[str, float]:
-        """By metric; empty where there was nothing to score."""
-        return self.result.metrics
-
-    @property
-    def usage(self) -> Usage:
-        """The tokens of its model calls; None where any of them is unknown."""
-        return self.record.usage
-
-    @property
-    def messages(self) -> tuple[Message, ...]:
-        """The conversation."""
-        return self.record.messages
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """Where its answer came from, by rules; None where that is unknown."""
-        return self._run.assess(self._run.events(self.trace).events).provenance
-
-    def transcript(self, full: bool = False) -> str:
-        """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""
-        from agent_env.runs.score import episode_text
-
-        return "\n\n".join(episode_text(self.trace, full, self._run.objects))
-
-    @with_keywords(ForkOptions)
-    async def fork(
-        self,
-        *,
-        model: ModelLike | None = None,
-        progress: bool = True,
-        **options: Unpack[ForkKeywords],
-    ) -> Run:
-        """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
-        forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
-        tool call; the other keywords are the options of `agent-env episodes fork`.
-
-        Examples:
-            >>> import agent_env as ae, asyncio
-            >>> episode = ae.open("runs/first").episode("base/tp-1-00001.1")
-            >>> forks = asyncio.run(episode.fork(at=0, repeats=2, out="runs/forks"))
-            >>> [fork.name for fork in forks.episodes()]
-            ['base/tp-1-00001.1', 'base/tp-1-00001.2']
-        """
-        from agent_env.runs.fork import fork
-        from agent_env.runs.objects import LocalObjects
-        from agent_env.runs.progress import progress_shown
-        from agent_env.runs.score import score_folder
-
-        local = LocalObjects(self._run.objects)
-        name = None if model is None else local.model(model)
-        chosen = from_arguments(ForkOptions, {**options, "model": name}, "fork")
-        with progress_shown(progress) as shown:
-            forked = await fork(self.trace, chosen, shown.listener, local.objects)
-        score_folder(forked, say)
-        return forked
-
-    def __repr__(self) -> str:
-        end = self.record.stop_reason or self.record.status
-        metrics = [f", {name} {value:.4g}" for name, value in self.score.items()][:1]
-        return f"Episode({self.name!r}: {end}{''.join(metrics)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,13 @@ class RunScores:
             tables.append(judge_table(self.judges, f"judges · {self.folder.path}"))
         return tables
 
+    def screen(self) -> list[ResultTable]:
+        """What is printed: the first conclusions, where there are some, and the tables."""
+        words, (summary, *others) = self.sentences(), self.tables()
+        if not words.rows:
+            return [summary, *others]
+        return [words, replace(summary, title="Scores by condition"), *others]
+
     def _statistics(self) -> list[ResultTable]:
         from agent_env.analysis.statistics import statistics_of, tables_of
 

@@ -11,6 +11,7 @@ from agent_env.analysis.statistics.provenance import records_of
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from agent_env.runs.run import Run
 from agent_env.sdk.run import load_family
 from agent_env.tasks.family import by_digest
 
@@ -157,7 +158,7 @@ def test_each_answer_comes_from_where_the_policy_took_it(
     )  # fmt: skip
     records = [
         each
-        for own in records_of(made.comparison(pytest.fail)).values()
+        for own in records_of(Run.open(made.path).comparison(pytest.fail)).values()
         for each in own
         if policy not in ("wrong", "prints") or _is_claim(each, policy == "prints")
     ]
@@ -199,7 +200,9 @@ def test_an_answer_to_ones_own_question_comes_from_its_context_where_that_states
         ae.task("qa", dataset=tmp_path / "q.jsonl", scorer="date"), out=tmp_path / "run",
         model=Planted(asked, policy == "prints"), conditions=[condition], progress=False,
     )  # fmt: skip
-    records = [r for own in records_of(made.comparison(pytest.fail)).values() for r in own]
+    records = [
+        r for own in records_of(Run.open(made.path).comparison(pytest.fail)).values() for r in own
+    ]
     assert [each.verdict for each in records] == [verdict] * 8
 
 

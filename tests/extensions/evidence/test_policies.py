@@ -11,6 +11,7 @@ from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.provenance import answers, records_of
 from agent_env.extensions.evidence.statistics import ablation, attacks, faults
 from agent_env.extensions.reference.policy import GiverUp, Guesser, Reference, Rememberer
+from agent_env.runs.run import Run
 from agent_env.runs.score import episode_text
 
 WORLDS = {"web_ablations": ["shifted", "blocked"], "attacks": ["false-page"]}
@@ -80,7 +81,7 @@ def ran_alone(tmp_path, model, **options):
     """The records of a run under `web` alone."""
     run = ae.run_sync("time-puzzles", model=model, conditions=["web"], limit=6, progress=False,
                       out=tmp_path / "run", **options)  # fmt: skip
-    return records_of(run.comparison(pytest.fail))
+    return records_of(Run.open(run.path).comparison(pytest.fail))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,8 @@ def planted(request, tmp_path_factory):
         seed=SEEDS.get(request.param, 1), faults=["web_search=error:0.3"],
         out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip
-    return run, run.comparison(pytest.fail), verdicts
+    opened = Run.open(run.path)
+    return opened, opened.comparison(pytest.fail), verdicts
 
 
 def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
