@@ -74,7 +74,7 @@ class Recordings:
         not known yet: more samples decide that."""
         from agent_env.analysis.requirements import judge
 
-        judged = judge(requirements, run.compare()._comparison)
+        judged = judge(requirements, run._run.comparison(lambda text: None))
         if missed := [str(each) for each in judged if each.answer != "met"]:
             pytest.fail("\n".join(missed), pytrace=False)
 

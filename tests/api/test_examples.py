@@ -9,9 +9,9 @@ import agent_env as ae
 
 MODULES = [
     "agent_env.api.comparisons",
+    "agent_env.api.run",
     "agent_env.api.runs",
     "agent_env.runs.objects",
-    "agent_env.runs.run",
 ]
 
 
