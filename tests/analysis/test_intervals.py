@@ -136,6 +136,7 @@ def test_p_of_means_flips_the_signs_of_clusters():
     totals = np.array(list(product((-1.0, 1.0), repeat=14))) @ many
     exact = (np.abs(totals) >= abs(many.sum()) - 1e-9).mean()
     assert sign_flip_p(many) == pytest.approx(exact, abs=0.01)
+    assert sign_flip_p(np.ones(1500)) == pytest.approx(0.0)
 
 
 @pytest.mark.parametrize(

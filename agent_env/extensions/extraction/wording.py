@@ -244,7 +244,7 @@ _NEXT = re.compile(
     rf"(before|after|preceding|following) {_DATE}",
     re.I,
 )
-_BESIDE = re.compile(r"\b(before|after) ", re.I)
+_BESIDE = re.compile(r"\b(before|after) (?:that of )?", re.I)
 _LEADING = re.compile(r"(.+?), (?:who|whom|whose|which|what|where|in|for|by)\b", re.I | re.S)
 _SUM = re.compile(
     r"(?:(?<!\d)(\d{1,6}+) years?)?(?: and )?(?:(?<!\d)(\d{1,6}+) months?)? (before|after) " + _DATE

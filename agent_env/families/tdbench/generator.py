@@ -90,7 +90,7 @@ def _dates(table: TemporalTable, *days: date | None) -> tuple[str, ...]:
     return tuple(table.written(day) for day in days if day is not None)
 
 
-VERSION = 5
+VERSION = 6
 """Raised whenever the same seed would give other questions."""
 LISTED_KINDS: frozenset[Kind] = frozenset({"nth", "longest", "count"})
 """Kinds that ask about the rows that a table happens to list."""

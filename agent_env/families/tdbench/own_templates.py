@@ -1,9 +1,9 @@
 """A user's own sentences for the columns of a table.
 
 Their TOML file has `relation`, a list of sentences with `{cond}` where the condition on time goes,
-and may have `current` (with `{now}`), `verbs` (office, spell, rule, stay or entry), `noun` and
-`group` (for `nth`, `longest` and `count`). Every sentence names each column of the question once,
-as `{column}`. A question is kept only if what it states of start and end reads back.
+and may have `current` (with `{now}`), `verbs` (office, spell, player, rule, stay or entry), `noun`
+and `group` (for `nth`, `longest` and `count`). Every sentence names each column of the question
+once, as `{column}`. A question is kept only if what it states of start and end reads back.
 """
 
 from __future__ import annotations
@@ -54,12 +54,13 @@ def with_templates(domain: Domain, file: Path) -> Domain:
                 raise DatasetError(file, None, f"{field}: '{sentence}' needs each of {wanted} once")
     form = replace(
         form,
+        verbs=VERBS[own.verbs],
         noun=own.noun or form.noun,
         group=own.group or form.group,
         heads=tuple(islice(cycle(own.relation), STYLES)),
         now_heads=tuple(islice(cycle(own.current), STYLES)) or form.now_heads,
     )
-    return replace(domain, verbs=VERBS[own.verbs], forms=(form,))
+    return replace(domain, forms=(form,))
 
 
 def _read(file: Path) -> TemplateFile:

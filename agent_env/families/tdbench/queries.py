@@ -194,7 +194,7 @@ class DraftQuery:
 
     def question(self, style: int) -> str:
         b = (date.fromordinal(self.b.start), date.fromordinal(self.b.end))
-        verbs, granularity = self.pool.domain.verbs, self.pool.table.granularity
+        verbs, granularity = self.pool.form.verbs, self.pool.table.granularity
         text = wording.condition(self.relation, b, self.offset, verbs, granularity, style)
         return wording.sentence(self.pool.form, self.group.keys, text, style)
 
@@ -489,7 +489,7 @@ def _listed(kind: Kind) -> Callable[[QueryPool, Group, Making], Query | None]:
         else:
             template = queries.ranked_sql(*columns, form.answers if kind == "count" else (), number)
         texts = [
-            wording.listed_sentence(kind, form, pool.domain.verbs, group.keys, number, style)
+            wording.listed_sentence(kind, form, group.keys, number, style)
             for style in range(making.phrasings)
         ]
         sql = template.fill(_key_values(pool, group))
@@ -511,7 +511,7 @@ def _duration(pool: QueryPool, group: Group, making: Making) -> Query | None:
         return None
     if any(sum(r.answer == row.answer for r in own.rows) > 1 for own, row in pairs):
         return None
-    form, table, verbs = pool.form, pool.table, pool.domain.verbs
+    form, table = pool.form, pool.table
     values: dict[str, str] = {}
     for side, (own, _), cells in zip("ab", pairs, row_cells(pool, (one, two)), strict=True):
         values |= {f"{side}_{mark}": text for mark, text in _key_values(pool, own).items()}
@@ -536,7 +536,7 @@ def _duration(pool: QueryPool, group: Group, making: Making) -> Query | None:
         others=(),
         sql=sql,
         questions=tuple(
-            wording.duration_sentence(form, verbs, rows, style) for style in range(making.phrasings)
+            wording.duration_sentence(form, rows, style) for style in range(making.phrasings)
         ),
         number=days,
     )  # fmt: skip

@@ -131,22 +131,22 @@ def _domain_questions(question: str) -> Iterator[ParsedQuestion]:
 
 SIDES = ("v", "w")
 """Of the groups for the values of a row, and of another."""
-USERS = Domain("", VERBS["entry"], (), (wording.user_form(("pairs",), (), "{pairs}", "<answers>"),))
+USERS = Domain("", (), (wording.user_form(("pairs",), (), "{pairs}", "<answers>"),))
 
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str | None, Kind, QuestionForm], ...]:
     """Every sentence of the domains, with groups for what varies."""
     return tuple(
-        (_pattern(text, domain.verbs, value), domain.name or None, kind, form)
+        (_pattern(text, form.verbs, value), domain.name or None, kind, form)
         for domain in (*DOMAINS.values(), USERS)
         for form in domain.forms
-        for kind, text in _sentences(domain, form)
+        for kind, text in _sentences(form)
         for value in (".+", ".+?")
     )
 
 
-def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]:
+def _sentences(form: QuestionForm) -> Iterator[tuple[Kind, str]]:
     values, others = (
         {name: f"<{side}{place}>" for place, name in enumerate(form.keys)} for side in SIDES
     )
@@ -154,9 +154,9 @@ def _sentences(domain: Domain, form: QuestionForm) -> Iterator[tuple[Kind, str]]
     listed: tuple[Kind, ...] = ("nth", "count", "longest")
     for style, kind in product(range(wording.STYLES), listed):
         number = EXAMPLE_NUMBER
-        yield kind, wording.listed_sentence(kind, form, domain.verbs, values, number, style)
+        yield kind, wording.listed_sentence(kind, form, values, number, style)
     for style in range(wording.STYLES):
-        yield "duration", wording.duration_sentence(form, domain.verbs, rows, style)
+        yield "duration", wording.duration_sentence(form, rows, style)
     for head in form.now_heads:
         dated = wording.fill(head, values, now="<now>")
         yield from (("current", dated), ("current", wording.without_day(dated, "<now>")))

@@ -33,7 +33,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
 )
 from agent_env.families.tdbench.own_templates import with_templates
 from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.families.tdbench.wording import DOMAINS, GAMES, VERBS, Domain, user_domain
+from agent_env.families.tdbench.wording import DOMAINS, GAMES, Domain, user_domain
 from agent_env.sdk.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 
 SHIPPED = facts.SHIPPED / "temporal"
@@ -120,7 +120,7 @@ def _of_files(options: TdbenchOptions, now: date) -> tuple[Source, ...]:
             problems = exc.lines if isinstance(exc, DatasetErrors) else (str(exc),)
             hint = f"`agent-env questions tdbench doctor {file}` says how to repair them"
             raise ConfigErrors(problems if options.repair else (*problems, hint)) from exc
-        domain = Domain(table.name, VERBS["entry"], (), ())
+        domain = Domain(table.name, (), ())
         if not hops:
             domain = user_domain(table.name, options.question, options.answer, options.unique)
             if options.templates is not None:

@@ -39,8 +39,11 @@ class QuestionForm:
     answers: tuple[str, ...]
     noun: str
     """What is asked for: `person`, `club`, …"""
+    verbs: Verbs
     group: str
     """The group of rows, after the noun of a row: `as {role} of {country}`."""
+    ranked: str
+    """Asks for the answer, before `the longest of …`: `Whose was`."""
     heads: tuple[str, ...]
     """Questions with `{cond}` where the temporal condition goes."""
     now_heads: tuple[str, ...] = ()
@@ -56,7 +59,6 @@ class Domain:
     """A table's words; `name` is the table's."""
 
     name: str
-    verbs: Verbs
     tfds: tuple[Tfd, ...]
     forms: tuple[QuestionForm, ...]
 
@@ -67,21 +69,22 @@ LISTED_SENTENCES: Mapping[str, list[str]] = _FILE["listed"]
 DURATION_SENTENCES: list[str] = _FILE["shared_days"]["sentences"]
 
 
-def _read_domains() -> tuple[dict[str, Verbs], dict[str, Domain]]:
-    def fields(entry: Mapping[str, Any]) -> dict[str, Any]:
-        return {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
-
-    verbs = {name: Verbs(**fields(entry)) for name, entry in _FILE["verbs"].items()}
-    domains = {}
-    for entry in _FILE["domains"]:
-        forms = (QuestionForm(**fields(form)) for form in entry.get("forms", ()))
-        tfds = (Tfd.of(*pair) for pair in entry["tfds"])
-        name = entry["name"]
-        domains[name] = Domain(name, verbs[entry["verbs"]], tuple(tfds), tuple(forms))
-    return verbs, domains
+def _fields(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
 
 
-VERBS, _DOMAINS = _read_domains()
+VERBS = {name: Verbs(**_fields(entry)) for name, entry in _FILE["verbs"].items()}
+
+
+def _domain(entry: Mapping[str, Any]) -> Domain:
+    forms = (
+        QuestionForm(**_fields(form) | {"verbs": VERBS[form["verbs"]]})
+        for form in entry.get("forms", ())
+    )
+    return Domain(entry["name"], tuple(Tfd.of(*pair) for pair in entry["tfds"]), tuple(forms))
+
+
+_DOMAINS = {entry["name"]: _domain(entry) for entry in _FILE["domains"]}
 OFFICES, GAMES = _DOMAINS["offices"], _DOMAINS["games"]
 DOMAINS = {name: domain for name, domain in _DOMAINS.items() if domain.forms}
 """Domains of which questions about one table are made."""
@@ -102,10 +105,12 @@ def user_form(
         keys,
         answers,
         nouns,
+        VERBS["entry"],
         group=f"for {pairs}",
+        ranked=f"Which {nouns} is recorded in",
         heads=(
             f"Which {nouns} is recorded for {pairs} in an entry that {{cond}}?",
-            f"For {pairs}, which {nouns} stands in an entry that {{cond}}?",
+            f"For {pairs}, which {nouns} is named in an entry that {{cond}}?",
             f"Name every {nouns} recorded for {pairs} in an entry that {{cond}}.",
         ),
         now_heads=()
@@ -113,7 +118,7 @@ def user_form(
         else (
             f"Which {nouns} is recorded for {pairs} as of {{now}}?",
             f"Today is {{now}}. Which {nouns} is recorded for {pairs}?",
-            f"Name the {nouns} that, on {{now}}, is recorded for {pairs}.",
+            f"Name the {nouns} recorded for {pairs} on {{now}}.",
         ),
         listed=listed,
     )
@@ -123,7 +128,7 @@ def user_domain(name: str, keys: tuple[str, ...], answers: tuple[str, ...], uniq
     """Plain words for a user's own table; `unique` where the answer depends on the question."""
     pairs = " and ".join(f"{column} {{{column}}}" for column in keys)
     form = user_form(keys, answers, pairs, " and ".join(answers), listed=not unique)
-    return Domain(name, VERBS["entry"], (Tfd.of(keys, answers),) if unique else (), (form,))
+    return Domain(name, (Tfd.of(keys, answers),) if unique else (), (form,))
 
 
 NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()
@@ -132,13 +137,13 @@ STYLES = 3
 
 TWO_HOPS = (
     "Who was the {role} of the host country during the {game}?",
-    "During the {game}, who held the office of {role} in the country that hosted them?",
+    "During the {game}, who was {role} of the country that hosted them?",
     "Name everyone who was {role} of the host country while the {game} took place.",
 )
 THREE_HOPS = (
     "Who was the {role} of the host country during the {game} games?",
-    "While the {game} games took place, who held the office of {role} in their host country?",
-    "Name everyone who was {role} of the country that hosted the {game} games, at the time.",
+    "While the {game} games took place, who was {role} of their host country?",
+    "Name everyone who was {role} of the host country while the {game} games took place.",
 )
 
 
@@ -224,28 +229,29 @@ def now_sentence(form: QuestionForm, values: Mapping[str, str], now: date, style
 def without_day(question: str, day: str) -> str:
     """A question as of now, with `today` for the day."""
     plain = question.removeprefix(f"Today is {day}. ")
-    return plain.replace(f"on {day},", "today,").replace(day, "today")
+    return plain.replace(f"on {day}", "today").replace(day, "today")
 
 
 def listed_sentence(
-    kind: str, form: QuestionForm, verbs: Verbs, values: Mapping[str, str], number: int, style: int
+    kind: str, form: QuestionForm, values: Mapping[str, str], number: int, style: int
 ) -> str:
     """One of the LISTED_SENTENCES; `number` is the n of `nth` and `count`."""
-    noun = verbs.noun
+    noun = form.verbs.noun
     return LISTED_SENTENCES[kind][style % STYLES].format(
         rows=f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s",
         group=fill(form.group, values),
         noun=form.noun,
+        of=form.ranked,
         which=ordinal(number),
     )
 
 
 def duration_sentence(
-    form: QuestionForm, verbs: Verbs, rows: Sequence[tuple[Mapping[str, str], str]], style: int
+    form: QuestionForm, rows: Sequence[tuple[Mapping[str, str], str]], style: int
 ) -> str:
     """Asks on how many days two rows, by their key values and answers, both held: such as `the term
     of Angela Merkel as Chancellor of Germany`."""
-    row = form.row or f"the {verbs.noun} of {{who}} {form.group}"
+    row = form.row or f"the {form.verbs.noun} of {{who}} {form.group}"
     one, other = (fill(row, keys, who=with_article(answer)) for keys, answer in rows)
     return DURATION_SENTENCES[style % STYLES].format(one=one, other=other)
 

@@ -66,9 +66,8 @@ def _days_between(rng: Random) -> Draft:
 def _age(rng: Random) -> Draft:
     born = random_day(rng, 1900, 1980)
     then = random_day(rng, 1981, 2020)
-    text = (
-        f"{rng.choice(NAMES)} was born on {born}. How old, in full years, is that person on {then}?"
-    )
+    name = rng.choice(NAMES)
+    text = f"{name} was born on {born}. How old, in full years, was {name} on {then}?"
     return number("duration", text, "years", full_years(born, then), "json")
 
 
@@ -103,8 +102,8 @@ def _both_bells(rng: Random) -> Draft:
 def _leap_birthday(rng: Random) -> Draft:
     born, nth = 4 * rng.randrange(476, 500), rng.randrange(4, 15)
     text = (
-        f"{rng.choice(NAMES)} was born on {born}-02-29. In which year does the {nth}th 29 February "
-        "after that day fall?"
+        f"{rng.choice(NAMES)} was born on {born}-02-29. In which year was the {nth}th 29 February "
+        "after that day?"
     )
     leaps = [y for y in range(born + 1, born + 4 * nth + 12) if isleap(y)]
     return year("schedule", text, leaps[nth - 1], "json")
@@ -125,7 +124,7 @@ def _workdays(rng: Random) -> Draft:
 def _leap_days(rng: Random) -> Draft:
     start = random_day(rng, 1880, 1990)
     end = random_day(rng, start.year + 5, start.year + 60)
-    text = f"How many days from {start} to {end}, both included, are a 29 February?"
+    text = f"How often does 29 February occur from {start} to {end}, both dates included?"
     leaps = (y for y in range(start.year, end.year + 1) if isleap(y))
     count = sum(start <= date(y, 2, 29) <= end for y in leaps)
     return number("trick", text, "days", count, "json")
@@ -206,7 +205,7 @@ def _ferry(rng: Random) -> Draft:
     gone = (today - first).days // every
     text = (
         f"A ferry sails every {every} days; its first departure was on {first}. Today is {today}. "
-        "On what date after today does it sail next?"
+        "On what date does it next sail after today?"
     )
     return day("schedule", text, first + timedelta(days=(gone + 1) * every), "json")
 
@@ -217,10 +216,10 @@ def _zones(rng: Random) -> Draft:
     local_seconds = start + length + 3600 * (there - here)
     days, rest = divmod(local_seconds, 86_400)
     text = (
-        f"A plane takes off at {clock(start)} by the clock of Norvik (UTC{here:+d}) and flies for "
+        f"A plane takes off from Norvik (UTC{here:+d}) at {clock(start)} local time and flies for "
         f"{length // 3600} hours, {length // 60 % 60} minutes and {length % 60} seconds to Sudhavn "
         f"(UTC{there:+d}). What is the local time in Sudhavn when it lands, and how many days "
-        "after the local day of departure is that (0 for the same day, -1 for the day before)?"
+        "after the local day of departure is it (0 for the same day, -1 for the day before)?"
     )
     return _local_time(text, local_seconds, days, rest)
 
@@ -238,7 +237,7 @@ def _call(rng: Random) -> Draft:
     seconds = start + 3600 * (there - here)
     text = (
         f"A call takes place at {clock(start)} in Norvik (UTC{here:+d}). What is the local time "
-        f"then in Sudhavn (UTC{there:+d}), and how many days after the day in Norvik is it there "
+        f"in Sudhavn (UTC{there:+d}), and how many days after the day in Norvik is it there "
         "(0 for the same day, -1 for the day before)?"
     )
     return _local_time(text, seconds, *divmod(seconds, 86_400))
@@ -256,7 +255,9 @@ def _night(rng: Random) -> Draft:
 def _train(rng: Random) -> Draft:
     speed = rng.choice((40, 50, 60, 72, 80, 90, 100, 120, 144))
     distance = rng.randrange(35, 900)
-    text = f"A train travels {distance} km at a steady {speed} km/h. How long does it travel?"
+    text = (
+        f"A train travels {distance} km at a steady {speed} km/h. How long does the journey take?"
+    )
     return span("multi_op", text, distance * 3600 // speed)
 
 
@@ -265,7 +266,7 @@ def _shifts(rng: Random) -> Draft:
     pause, days = 5 * rng.randrange(3, 18), rng.randrange(3, 24)
     text = (
         f"{rng.choice(NAMES)} works from {clock(start)} to {clock(start + length)} with a break of "
-        f"{pause} minutes, on {days} days. How long is that altogether without the breaks?"
+        f"{pause} minutes, on {days} days. How long is that in total, not counting the breaks?"
     )
     return span("multi_op", text, (length - 60 * pause) * days)
 
@@ -275,8 +276,8 @@ def _bus(rng: Random) -> Draft:
     now = first + rng.randrange(20, 900)
     text = (
         f"Buses leave every {every} minutes, the first at {clock(60 * first)}. {rng.choice(NAMES)} "
-        f"comes to the stop at {clock(60 * now)}. How many minutes is it until the next bus (0 if "
-        "one is leaving right then)?"
+        f"reaches the stop at {clock(60 * now)}. How many minutes is it until the next bus (0 if "
+        "one leaves at that very minute)?"
     )
     return number("schedule", text, "minutes", -(now - first) % every, "json")
 
@@ -286,7 +287,7 @@ def _fair(rng: Random) -> Draft:
     last = first + timedelta(days=length)
     if rng.random() < 0.5:
         text = (
-            f"A fair is open from {first} to {last}, the first and the last day included. On how "
+            f"A fair is open from {first} to {last}, including the first and the last day. On how "
             "many days is it open?"
         )
         return number("trick", text, "days", length + 1, "json")

@@ -20,7 +20,7 @@ from agent_env.families.temp_answers.scoring.time_errors import scale_of
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import MaterialTable, Record
 
-VERSION = 4
+VERSION = 5
 """Raised whenever the same seed gives other questions."""
 EXAMPLE_SEED = "examples"
 ATTEMPTS = 50

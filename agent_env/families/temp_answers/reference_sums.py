@@ -25,7 +25,7 @@ def solve(question: str, table: Any, facts: Any, today: str) -> dict[str, Any] |
 
 
 def _plane(m: Any, days: Any, table: Any, facts: Any, today: Any) -> dict[str, Any]:
-    clock, here, hours, minutes, seconds, there = m.groups()
+    here, clock, hours, minutes, seconds, there = m.groups()
     start = datetime.strptime(f"2001-01-10 {clock}", "%Y-%m-%d %H:%M:%S")  # noqa: DTZ007
     flight = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds))
     lands = start - timedelta(hours=int(here)) + flight + timedelta(hours=int(there))
@@ -67,7 +67,7 @@ def _full_months(first: date, last: date) -> int:
 def _year_of_fact(m: Any, days: Any, table: Any, facts: Any, today: Any) -> str:
     who, word, what, whom = m.groups()
     periods = [f for f in facts if f[:3] == (who, what, whom)]
-    return str(periods[0][3 if word == "start" else 4])
+    return str(periods[0][3 if word == "become" else 4])
 
 
 def _years_apart(m: Any, days: Any, table: Any, facts: Any, today: Any) -> int:
@@ -202,8 +202,8 @@ _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
      lambda m, days, *_: (days[1] + timedelta(days=int(m[1])) - days[0]).days),
     (r"(\d+) minutes and (\d+) seconds to bake (\d+) .* how long do (\d+) take", _oven),
     (r"sails every (\d+) days", _ferry),
-    (r"takes off at (\S+) .*?\(UTC([+-]\d+)\) and flies for (\d+) hours, (\d+) minutes and (\d+) "
-     r"seconds .*?\(UTC([+-]\d+)\)", _plane),
+    (r"takes off .*?\(UTC([+-]\d+)\) at (\S+) local time and flies for (\d+) hours, "
+     r"(\d+) minutes and (\d+) seconds .*?\(UTC([+-]\d+)\)", _plane),
     (r"On how many days is it open\?", lambda m, days, *_: (days[1] - days[0]).days + 1),
     (r"On how many whole days was it closed", lambda m, days, *_: (days[1] - days[0]).days - 1),
     (r"call takes place at (\S+) .*?\(UTC([+-]\d+)\).*?\(UTC([+-]\d+)\)", _clock_shift),
@@ -220,7 +220,7 @@ _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"power in (\d+) BC and died in AD (\d+)",
      lambda m, *_: len(range(1 - int(m[1]), int(m[2])))),
     (r"How many days after \S+ is", lambda m, days, *_: days[1].toordinal() - days[0].toordinal()),
-    (r"How old, in full years, is that person on",
+    (r"How old, in full years, was \S+ on",
      lambda m, days, *_: _full_years(str(days[0]), str(days[1]))),
     (r"How many full months are there between",
      lambda m, days, *_: _full_months(days[0], days[1])),
@@ -229,11 +229,11 @@ _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (r"the (\d+)\w\w 29 February after that day", _leap_birthday),
     (r"open from Monday to Friday",
      lambda m, days, *_: sum(d.weekday() < 5 for d in _every(days))),
-    (r"both included, are a 29 February",
+    (r"How often does 29 February occur",
      lambda m, days, *_: sum((d.month, d.day) == (2, 29) for d in _every(days))),
     (rf"How old was .*, in full years, on {_DO}\?$",
      lambda m, days, table, *_: _full_years(table["Born"], table[_entry(m[1], m[2])])),
-    (r"How old was .*, in full years, when the career in the table began",
+    (r"How old was .*, in full years, at the start of the career in the table",
      lambda m, days, table, *_: _full_years(table["Born"], _first_career(table))),
     (rf"How many full years before the current date did .*? {_DO}\?$",
      lambda m, days, table, facts, today: _full_years(table[_entry(m[1], m[2])], today)),
@@ -257,19 +257,19 @@ _RULES: tuple[tuple[str, Callable[..., Any]], ...] = (
     (rf"On what date is the (\d+)th anniversary of .*? {_DO}\?$", _anniversary),
     (r"In which year did the first (\S+) of (\S+) start",
      lambda m, days, table, facts, today: _spans(facts, m[1], m[2])[0][0]),
-    (r"In which year did the last (\S+) of (\S+) stop",
+    (r"In which year did the last (\S+) of (\S+) end",
      lambda m, days, table, facts, today: max(e for _, e in _spans(facts, m[1], m[2]))),
     (r"In which year did the next (\S+) of (\S+) after (\S+) start", _next_start),
-    (r"In which year did (\S+) (start|stop) being the (\S+) of (\S+)\?", _year_of_fact),
-    (r"For how many years in all was (\S+) the (\S+) of (\S+),",
+    (r"In which year did (\S+) (become|stop being) the (\S+) of (\S+)\?", _year_of_fact),
+    (r"For how many years in total was (\S+) the (\S+) of (\S+) \(",
      lambda m, days, table, facts, today: sum(f[4] - f[3] for f in facts if f[:3] == m.groups())),
     (r"longest single term of any (\S+) of (\S+) last",
      lambda m, days, table, facts, today: sorted(e - s for s, e in _spans(facts, m[1], m[2]))[-1]),
-    (r"start of its first (\S+) to the stop of its last one, how many years in all was (\S+) ",
+    (r"start of its first (\S+) and the end of its last, for how many years in total did (\S+) ",
      _vacant),
     (r"For how many years was (\S+) the (\S+) of (\S+) while (\S+) was the (\S+) of (\S+)\?",
      _overlap),
-    (r"after (\S+) started being the (\S+) of (\S+) did (\S+) start being the (\S+) of (\S+)\?",
+    (r"after (\S+) became the (\S+) of (\S+) did (\S+) become the (\S+) of (\S+)\?",
      _years_apart),
 )  # fmt: skip
 

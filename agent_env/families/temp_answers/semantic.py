@@ -51,7 +51,7 @@ def make_easy(rng: Random, graph: MaterialTable) -> Draft:
 def _when(rng: Random, graph: MaterialTable) -> Draft:
     who, what, whom, start, end = rng.choice(_once(graph))
     begins = rng.random() < 0.5
-    text = f"In which year did {who} {'start' if begins else 'stop'} being the {what} of {whom}?"
+    text = f"In which year did {who} {'become' if begins else 'stop being'} the {what} of {whom}?"
     return _year("event_at_what_time", text, start if begins else end, graph)
 
 
@@ -60,7 +60,7 @@ def _first_or_last(rng: Random, graph: MaterialTable) -> Draft:
     if rng.random() < 0.5:
         text = f"In which year did the first {what} of {whom} start?"
         return _year("first_last", text, min(start for start, _ in spans), graph)
-    text = f"In which year did the last {what} of {whom} stop?"
+    text = f"In which year did the last {what} of {whom} end?"
     return _year("first_last", text, max(end for _, end in spans), graph)
 
 
@@ -81,7 +81,9 @@ def _successor(rng: Random, graph: MaterialTable) -> Draft:
 def _how_long(rng: Random, graph: MaterialTable) -> Draft:
     who, what, whom, *_ = rng.choice(graph.rows)
     spans = [row[3:] for row in graph.rows if row[:3] == (who, what, whom)]
-    text = f"For how many years in all was {who} the {what} of {whom}, stop year minus start year?"
+    text = (
+        f"For how many years in total was {who} the {what} of {whom} (last year minus first year)?"
+    )
     return _years("relation_duration", text, sum(_int(e) - _int(s) for s, e in spans), graph)
 
 
@@ -94,8 +96,8 @@ def _longest(rng: Random, graph: MaterialTable) -> Draft:
 def _vacant(rng: Random, graph: MaterialTable) -> Draft:
     what, whom, spans = _relation(rng, graph)
     text = (
-        f"From the start of its first {what} to the stop of its last one, how many years in all "
-        f"was {whom} without any {what}?"
+        f"Between the start of its first {what} and the end of its last, for how many years in "
+        f"total did {whom} have no {what}?"
     )
     filled = sum(end - start for start, end in spans)
     whole = max(end for _, end in spans) - min(start for start, _ in spans)
@@ -105,8 +107,8 @@ def _vacant(rng: Random, graph: MaterialTable) -> Draft:
 def _between(rng: Random, graph: MaterialTable) -> Draft:
     first, last = sorted(rng.sample(_once(graph), 2), key=lambda row: _int(row[3]))
     text = (
-        f"How many years after {first[0]} started being the {first[1]} of {first[2]} did {last[0]} "
-        f"start being the {last[1]} of {last[2]}?"
+        f"How many years after {first[0]} became the {first[1]} of {first[2]} did {last[0]} "
+        f"become the {last[1]} of {last[2]}?"
     )
     return _years("multi_op", text, _int(last[3]) - _int(first[3]), graph)
 

@@ -156,7 +156,7 @@ def _last_year(rng: Random, p: Person) -> Draft:
 
 def _age_at_first(rng: Random, p: Person) -> Draft:
     first = min(p.career, key=lambda entry: _order(p.entries[entry]))
-    text = f"How old was {p.name}, in full years, when the career in the table began?"
+    text = f"How old was {p.name}, in full years, at the start of the career in the table?"
     return p.years("age", text, full_years(p.entries["Born"], p.entries[first]))
 
 
@@ -201,7 +201,7 @@ def _anniversary(rng: Random, p: Person) -> Draft:
     when = p.entries[entry]
     assert isinstance(when, date)
     text = (
-        "An anniversary is kept on the same day of the year, or on February 28 in a year without a "
+        "An anniversary falls on the same day of the year, or on February 28 in a year without a "
         f"February 29. On what date is the {years}th anniversary of {p.name} {doing(entry)}?"
     )
     leaps = when.month == 2 and when.day == 29 and years % 4 != 0

@@ -356,7 +356,8 @@ def draw_neighbour(story: Story, rng: Random, ties: Ties = "all") -> QuestionDra
         "several-spells" if spells > 1 else tied,
         gold_answers(story.facts, query, ties),
     )
-    article = "the " if "the {v}" in KINDS[story.kind].past else ""
+    takes_the = "the {v}" in KINDS[story.kind].past or value.startswith("University of ")
+    article = "that of " if story.kind == "position" else "the " if takes_the else ""
     when = f"right {relation} {article}{value}"
     return QuestionDraft(query, when, value, boundary, answers)
 
@@ -393,7 +394,7 @@ def draw_hard(story: Story, rng: Random) -> QuestionDraft:
         return _draft(story, "between", span, f"in the {part} {decade}s", "decade")
     at = rng.choice((at, first))
     beside = at - 1 if how == "before" else at + 1
-    when = f"in the month right {how} {write_month(at)}"
+    when = f"in the month {how} {write_month(at)}"
     return _draft(story, "in", Span(beside, beside), when, "shifted")
 
 

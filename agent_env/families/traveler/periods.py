@@ -86,9 +86,9 @@ def _last_week(day: date, today: date) -> Expression:
 
 
 _MAKERS: dict[str, Callable[[date, date], Expression]] = {
-    "on-day": lambda day, today: (f"on {day}", day, day),
-    "in-month": lambda day, today: (f"in {day:%Y-%m}", *_month(day)),
-    "in-year": lambda day, today: (f"in the year {day.year}", *_year(day)),
+    "on-day": lambda day, today: (f"on {day.day} {day:%B %Y}", day, day),
+    "in-month": lambda day, today: (f"in {day:%B %Y}", *_month(day)),
+    "in-year": lambda day, today: (f"in {day.year}", *_year(day)),
     "today": lambda day, today: ("today", today, today),
     "yesterday": lambda day, today: ("yesterday", today - DAY, today - DAY),
     "this-month": lambda day, today: ("this month", *_month(today)),

@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 def test_a_set_tells_what_made_it_and_is_answered(folder):
     summary = json.loads((folder / "td.summary.json").read_text())
     assert {k: summary[k] for k in ("task", "generator", "seed", "asked", "made")} == {
-        "task": "tdbench", "generator": 5, "seed": 1, "asked": 12, "made": 12,
+        "task": "tdbench", "generator": 6, "seed": 1, "asked": 12, "made": 12,
     }  # fmt: skip
     assert summary["options"]["rows"] == 60
     code, out, _ = typed("show", folder / "run", "--json")

@@ -100,8 +100,8 @@ def test_shared_days_are_counted_and_shown_as_a_number():
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     prompt = (
         "Rows of the table rates:\n| tariff | price | start | end |\n|---|---|---|---|\n"
-        f"{lines}\n\nQuestion: On how many days did the entry of 24 for tariff plus and the entry "
-        "of 8 for tariff night both last? The day on which one ends does not count.\n\n"
+        f"{lines}\n\nQuestion: For how many days did the entry of 24 for tariff plus overlap with "
+        "the entry of 8 for tariff night? Do not count the day on which either ended.\n\n"
         'Write the number in digits. If you do not know, write "unsure".'
     )
     talk = [Message(role="user", content=prompt)]
@@ -144,11 +144,11 @@ def test_questions_are_answered_rightly_from_the_web():
 @pytest.mark.parametrize(
     ("question", "keys"),
     [
-        ("Which holder of a listed post of the OECD left office before 28 September 2006?",
+        ("Which of the listed office-holders of the OECD left office before 28 September 2006?",
          {"country": "the OECD"}),
-        ("Which President of a listed organisation entered office before March 20, 2018 and went "
-         "out of office on December 1, 2019?", {"post": "President"}),
-        ("For tariff plus, which price stands in an entry that started after 1 May 2020?",
+        ("Among the listed organisations, which President entered office before March 20, 2018 "
+         "and stepped down on December 1, 2019?", {"post": "President"}),
+        ("For tariff plus, which price is named in an entry that started after 1 May 2020?",
          {"tariff": "plus"}),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ def number(text):
 @pytest.mark.parametrize("setting", ["reasonqa", "closed-book"])
 def test_a_month_beside_another_is_asked_by_what_held_in_it(setting):
     questions = make(TIMEQA, 400, setting=setting, levels=("hard",))
-    words = re.compile(r"in the month right (before|after) (\w+ \d+)\?$")
+    words = re.compile(r"in the month (before|after) (\w+ \d+)\?$")
     beside = [(each, match) for each in questions if (match := words.search(each.question))]
     assert {match[1] for _, match in beside} == {"before", "after"}
     for each, match in beside:

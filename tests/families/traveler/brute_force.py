@@ -64,8 +64,8 @@ def in_time(question, row, now):
     day, today = date.fromisoformat(row["time"][:10]), date.fromisoformat(now[:10])
     if question.startswith("When"):
         return True
-    if found := re.search(r" (?:on|in|in the year) ([\d-]+)\?", question):
-        return row["time"].startswith(found[1])
+    if found := re.search(r" (?:on|in) ((?:\d+ )?(?:[A-Z]\w+ )?\d{4})\?", question):
+        return f" {day.day} {day:%B %Y}".endswith(f" {found[1]}")
     if found := re.search(r" (\d+) days ago\?", question):
         return day + timedelta(days=int(found[1])) == today
     if found := re.search(r"two days before (.+) 2023\?", question):

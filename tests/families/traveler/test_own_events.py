@@ -98,7 +98,7 @@ def test_times_that_contradict_each_other_are_named(options, said):
 @pytest.mark.parametrize(
     ("kind", "day", "text", "first", "last"),
     [
-        ("in-month", "2023-02-11", "in 2023-02", "2023-02-01", "2023-02-28"),
+        ("in-month", "2023-02-11", "in February 2023", "2023-02-01", "2023-02-28"),
         ("last-month", "2023-08-31", "last month", "2023-08-01", "2023-08-31"),
         ("last-week", "2023-09-24", "last week", "2023-09-18", "2023-09-24"),
         ("weekday", "2023-09-22", "last Friday", "2023-09-22", "2023-09-22"),
