@@ -254,7 +254,7 @@ def sign_flip_p(sums: Floats) -> float:
         return 1.0
     if np.ptp(sizes) <= _NOTHING:
         fewer = min(int((sums > 0).sum()), int((sums < 0).sum()))
-        return min(1.0, 2 * sum(comb(n, i) for i in range(fewer + 1)) / 2**n)
+        return min(1.0, 2 * (sum(comb(n, i) for i in range(fewer + 1)) / (1 << n)))
     least = abs(sums.sum()) - 1e-9 * sizes.sum()
     if n <= 13:
         totals = np.array(list(product((-1.0, 1.0), repeat=n))) @ sums

@@ -277,7 +277,7 @@ def _sentence(fact: ft.Fact, text: str, tables: FactTables) -> str | None:
                 is_run = len(years) > 2 and years[-1] - years[0] == len(years) - 1
                 when = f"all years from {years[0]} to {years[-1]}" if is_run else _and(years)
                 what = f"in which {name}" if is_clause(name) else f"of {name}"
-                return f"The years {what}, in whole or in part, are {when}."
+                return f"The years {what}, at least in part, are {when}."
             edge, bound = ("first", row.start) if fact.aspect == "start" else ("last", row.end)
             return f"T{day_of(name, edge)[1:]} was {bound}." if bound else None
         case ft.PersonAlive(person=person):

@@ -74,7 +74,7 @@ def read_prompt(text: str) -> ParsedPrompt:
             lookups.append(constraint)
         elif constraint is not None:
             clauses.append(constraint)
-        elif item.startswith("The date lies ") and (relative := _counted(item)) is not None:
+        elif item.startswith("The date is ") and (relative := _counted(item)) is not None:
             counted.append(relative)
         else:
             unread.append(item)

@@ -12,7 +12,7 @@ from agent_env.families.time_puzzles.facts import Fact
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Record, Sample, Wording
 
-GENERATOR_VERSION = 3
+GENERATOR_VERSION = 4
 """Raised whenever the same seed gives other puzzles."""
 
 

@@ -164,12 +164,16 @@ def _person(kind: type[Record]) -> Callable[[Match], Any]:
 _EDGE = r"(?P<edge>first|last) day (?:that|of|when|on which) (?P<event>.+?)"
 _COUNTRY = r"(?:(?:the )?(?:united states(?: of america)?|u\.s\.(?:a\.)?|usa?))"
 _TERM = (
-    r"(?:, the first and last day of a term not counted"
+    r"(?: on that date \(not counting the first and last day of a term\)"
     r"|, in the midst of a term \(its first and last day do not count\))?"
 )
 
 LOOKUP_FORMS: tuple[Form, ...] = (
-    (rf"(?:it|the date) is (?:in |on )?the same (?P<what>year|month|day) as the {_EDGE}", _event),
+    (
+        r"(?:it|the date) (?:is (?:in |on )?|has )the same "
+        rf"(?P<what>day of the month|year|month|day)(?: of the year)? as the {_EDGE}",
+        _event,
+    ),
     (
         r"the (?P<what>day of the month|month|year) is the same as that of the "
         rf"{_EDGE}(?: \(in any year\))?",
@@ -186,7 +190,10 @@ LOOKUP_FORMS: tuple[Form, ...] = (
         r"(?P<event>.+?)(?: took place)?(?:, in whole or in part|, at least in part)?",
         _years_of_event,
     ),
-    (r"the year is one of those of (?P<event>.+?), in whole or in part", _years_of_event),
+    (
+        r"(?:that year saw at least part of|for at least part of that year,) (?P<event>.+)",
+        _years_of_event,
+    ),
     (
         r"on that day (?P<person>.+?) had been born and had not died yet"
         r"(?: \(neither day itself counts\))?",
@@ -194,7 +201,7 @@ LOOKUP_FORMS: tuple[Form, ...] = (
     ),
     (
         r"(?P<person>.+?) (?:is|was) (?:still )?alive"
-        r"(?:, the days of birth and death not counted)?",
+        r"(?: on that date \(not counting the days of birth and death\))?",
         _person(ft.PersonAlive),
     ),
     (
@@ -307,7 +314,7 @@ YEAR_FORMS: tuple[Form, ...] = (
     (
         rf"(?:in the {_CHINESE}, )?(?:{_IN}|the (?:chinese |lunar |zodiac )*+year is )"
         rf"(?:an? |the )?(?:chinese )?(?:zodiac )?year of the {_ANIMAL}"
-        r"(?: \(the year beginning at chinese new year\))?"
+        r"(?: \(years begin at chinese new year\))?"
         rf"(?:,? \(?(?:(?:in|of|by|according to) (?:the )?)?{_CHINESE}\)?)?",
         _ZODIAC,
     ),
@@ -322,7 +329,7 @@ YEAR_FORMS: tuple[Form, ...] = (
     ),
     (
         rf"in japan, the date falls in the (?P<era>{either(e.name for e in ERAS[:4])}) era"
-        r"(?: \(a day on which the era changed belongs to the new one\))?",
+        r"(?: \(a day on which the era changed counts as the new era\))?",
         _fact(ft.JapaneseEra, era=str.capitalize),
     ),
 )
@@ -455,7 +462,7 @@ MONTH_FORMS: tuple[Form, ...] = (
     (
         rf"(?:in the {_LUNAR}, )?(?:{_IT}|the month is )(?:the )?(?:chinese )?lunar month "
         rf"(?P<month>\d{{1,3}})(?: (?:of|in) the {_LUNAR})?"
-        r"(?: \(a leap month of that number included\))?",
+        r"(?: \(leap month \d{1,3} counts too\))?",
         _LUNAR_MONTH,
     ),
     (
@@ -470,8 +477,7 @@ MONTH_FORMS: tuple[Form, ...] = (
         _calendar_month,
     ),
     (
-        rf"the date falls under the western zodiac sign (?P<sign>{either(ft.SIGNS)}), taken "
-        rf"as {_SIGN_SPAN}",
+        rf"the date falls under the zodiac sign (?P<sign>{either(ft.SIGNS)}) \({_SIGN_SPAN}\)",
         _sign,
     ),
     (
@@ -524,12 +530,12 @@ DAY_FORMS: tuple[Form, ...] = (
     ),
     (rf"{_IT}the (?P<day>\d{{1,3}})(?:st|nd|rd|th) day{_OF_YEAR}", _DAY_OF_YEAR),
     (
-        r"(?:the date|it) is (?P<name>[a-z ]+?)(?: of the western churches)?",
+        r"(?:the date|it) is (?P<name>[a-z ]+?)(?: in the western churches)?",
         _named(ft.ChurchDay, "easter"),
     ),
     (
-        r"on that date, by china standard time, the solar term (?P<name>[a-z]+) of the chinese "
-        r"calendar begins",
+        r"the solar term (?P<name>[a-z]+) of the chinese calendar begins on that date "
+        r"\(china standard time\)",
         _named(ft.SolarTerm, "solar-terms"),
     ),
 )
@@ -540,7 +546,7 @@ DATE_FORMS: tuple[Form, ...] = (
         _dates,
     ),
     (
-        r"the date falls in one of these spans(?: \(both ends included\))?: "
+        r"the date is in one of these periods \(inclusive\): "
         rf"(?P<spans>{_DATE} to {_DATE}(?:; {_DATE} to {_DATE})*+)",
         _spans("included"),
     ),

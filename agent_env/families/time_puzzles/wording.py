@@ -34,9 +34,12 @@ def _words(fact: ft.Fact) -> dict[str, object]:
             (m1, d1), (m2, d2) = ft.SIGNS[sign]
             more = {"span": f"{d1} {ft.MONTHS[m1 - 1]} to {d2} {ft.MONTHS[m2 - 1]}"}
         case ft.MultiWeekday(value=weekdays):
-            more = {"weekdays": ", ".join(weekdays)}
-        case ft.DayOfMonthRange(operator=operator):
-            more = {"comparison": "less" if operator == "<" else "greater"}
+            *most, last = (f"a {weekday}" for weekday in weekdays)
+            more = {"weekdays": f"{', '.join(most)} or {last}"}
+        case ft.DayOfMonthRange(operator=operator, value=day):
+            more = {"side": "before" if operator == "<" else "after", "nth": _nth(day, "first")}
+        case ft.DayOfYear(day=day):
+            more = {"nth": _nth(day, "first")}
         case ft.WeekdayInMonth() | ft.WeekdayInYear():
             more = {"nth": _nth(fact.n, fact.direction)}
         case ft.Relative(unit=unit, back=back):
@@ -68,11 +71,11 @@ class Wording:
         row = self._events[fact.event]
         name = row.hint or row.event
         if fact.aspect == "multi_year":
-            return years_of(name, row.kind)
+            return years_of(name)
         edge = "first" if fact.aspect == "start" else "last"
-        what = {"year": "year", "month": "month", "day": "day of the month"}[fact.level]
-        also = " (in any year)" if fact.level == "month" else ""
-        return f"The {what} is the same as that of {day_of(name, edge)}{also}."
+        what = {"year": "is in the same year", "month": "is in the same month of the year",
+                "day": "has the same day of the month"}[fact.level]  # fmt: skip
+        return f"The date {what} as {day_of(name, edge)}."
 
     def explicit(self, fact: ft.Fact, listed: DaySet) -> str:
         """The constraint with its dates; a fact in SPELLED_OUT has the days `listed`."""
@@ -108,7 +111,7 @@ class Wording:
 
     def _as_spans(self, days: DaySet) -> str:
         texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))
-        return f"The date falls in one of these spans (both ends included): {'; '.join(texts)}."
+        return f"The date is in one of these periods (inclusive): {'; '.join(texts)}."
 
 
 def _nth(n: int, direction: str) -> str:
@@ -121,5 +124,5 @@ def _nth(n: int, direction: str) -> str:
 
 def _one_of_years(years: Sequence[int]) -> str:
     if len(years) > 2 and years[-1] - years[0] == len(years) - 1:
-        return f"The year is between {years[0]} and {years[-1]}, both included."
+        return f"The year is between {years[0]} and {years[-1]}, inclusive."
     return f"The year is one of {', '.join(map(str, years))}."

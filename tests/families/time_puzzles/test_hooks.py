@@ -124,7 +124,7 @@ def test_facts_are_the_wording_that_sentences_answer(puzzles):
     for each in puzzles:
         text, calls = next_step(Turn(task.prompt(each, parse_condition("facts")), (), True))
         assert (calls, text) == ([], f"MY ANSWER: {', '.join(each.gold)}")
-    text = "The year is the same as that of the first day of the fall of Nowhere."
+    text = "The date is in the same year as the first day of the fall of Nowhere."
     lookup, fact = read_constraint(text), f"Where it says “{text}”: "
     for year, clause in (("1900", ["years", [1900]]), ("unknown", None)):
         state = context_fact(lookup, History(f"{HEAD}\n- {fact}The year is {year}."))

@@ -28,7 +28,7 @@ def test_prompts_answers_and_special_days():
     (message,) = make_task().prompt(lunar, parse_condition("explicit-paper"))
     assert (
         "- The year is 1848.\n- In the Chinese calendar, the date falls in lunar month 6 "
-        "(a leap month of that number included).\n- The day of the month is 20."
+        "(leap month 6 counts too).\n- The day of the month is 20."
     ) in message.content
     assert "1982-04-02" not in prompt("default") + prompt("default", "explicit")
     sample = puzzle(gold=["1982-04-02", "1982-04-09"])

@@ -30,7 +30,7 @@ def test_explicit_wordings_have_the_gold_and_list_spans():
     spring = {date(2024, 2, day) for day in range(10, 30)} | {date(2026, 2, 17)}
     text = WORDING.explicit(ft.LunarMonth(month=1), PUZZLE_DAYS.those(spring))
     assert text == (
-        "The date falls in one of these spans (both ends included): "
+        "The date is in one of these periods (inclusive): "
         "2024-02-10 to 2024-02-29; 2026-02-17 to 2026-02-17."
     )
 
@@ -42,15 +42,15 @@ def test_explicit_wordings_have_the_gold_and_list_spans():
             ft.KbEvent(event="the Falklands War", aspect="end", level="month", value=6),
             "The month is June.",
         ),
-        (ft.YearRange(start=1990, end=1995), "The year is between 1990 and 1995, both included."),
-        (ft.DayOfMonthRange(operator=">", value=20), "The day of the month is greater than 20."),
+        (ft.YearRange(start=1990, end=1995), "The year is between 1990 and 1995, inclusive."),
+        (ft.DayOfMonthRange(operator=">", value=20), "The date is after the 20th of the month."),
         (
             ft.WeekdayInMonth(direction="last", weekday="Friday", n=2),
-            "The date is the 2nd-to-last Friday of its month.",
+            "The date is the 2nd-to-last Friday of the month.",
         ),
         (
             ft.MultiWeekday(value=("Monday", "Friday")),
-            "The date is one of these weekdays: Monday, Friday.",
+            "The date is a Monday or a Friday.",
         ),
     ],
 )

@@ -1,13 +1,8 @@
-"""What the name of an event is, a noun phrase or a clause, and how a sentence goes on with it."""
+"""What the name of an event is, a noun phrase or a clause, and the sentences about it."""
 
 from __future__ import annotations
 
 import re
-
-LASTING_KINDS = frozenset(
-    {"office", "reign", "pontificate", "republic", "federation", "occupation"}
-)
-"""Kinds of events that do not take place but last."""
 
 POINT_KINDS = frozenset(
     "accident assassination attack award battle birth coronation coup death disaster discovery "
@@ -54,10 +49,8 @@ def day_of(name: str, edge: str) -> str:
     return f"the {edge} day {'on which' if is_clause(name) else 'of'} {name}"
 
 
-def years_of(name: str, kind: str) -> str:
+def years_of(name: str) -> str:
     """The constraint that the year is one of the event's."""
     if is_clause(name):
-        return f"The year is one of those in which {name}, in whole or in part."
-    if kind in LASTING_KINDS:
-        return f"The year is one of those of {name}, in whole or in part."
-    return f"The year is one of those in which {name} took place, in whole or in part."
+        return f"For at least part of that year, {name}."
+    return f"That year saw at least part of {name}."
