@@ -163,7 +163,7 @@ def print_scores(
     else:
         for table in scores.screen():
             print_table(table, wide)
-        if words.rows:
+        if scores.sentences().rows:
             print(f"Next: agent-env compare {run.path} (--all: every test) · show {run.path} --why")
     if changes:
         _report_changes(scores.rescored)
