@@ -99,7 +99,7 @@ class Executor:
             reply = read_reply(line, request["id"])
             self._settle()
         except TimeoutError:
-            reply = {"status": "timeout", "error": f"no end after {timeout_s:g} s"}
+            reply = {"status": "timeout", "error": f"stopped after {timeout_s:g} s"}
         except Lost as lost:
             reply = {"status": "crashed", "error": str(lost)}
         if reply["status"] in ("timeout", "crashed"):

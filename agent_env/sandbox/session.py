@@ -109,7 +109,7 @@ class Session:
                 reply = parse_reply(await line.receive(), self._calls)
             is_alive = reply is not None and reply.status in ("ok", "error")
         except TimeoutError:
-            return lost("timeout", f"no end after {timeout_s:g} s")
+            return lost("timeout", f"stopped after {timeout_s:g} s")
         except OSError:
             reply = None
         finally:
@@ -161,8 +161,7 @@ def parse_reply(line: bytes, call_number: int) -> WorkerReply | None:
 
 def lost(status: Literal["timeout", "crashed"], reason: str) -> ExecResult:
     """The result of a call that took the session with it."""
-    text = f"{reason}. The session and its variables are lost; the next call starts a fresh one."
-    return ExecResult(status=status, error=text)
+    return ExecResult(status=status, error=reason)
 
 
 def fit(text: str, limit: int) -> str:

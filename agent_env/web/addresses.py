@@ -126,11 +126,13 @@ def _site(host: str, port: int) -> str:
 def _parse_url(text: str) -> httpx.URL:
     text = text.strip()
     if "\\" in text or not text.isprintable():
-        raise ToolError(f"{shortened_url(text)} is no URL: it has a backslash or control character")
+        raise ToolError(
+            f"{shortened_url(text)} is not a URL: it has a backslash or control character"
+        )
     try:
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError) as exc:
-        raise ToolError(f"{shortened_url(text)} is no URL that can be opened") from exc
+        raise ToolError(f"{shortened_url(text)} is not a URL that can be opened") from exc
     if url.scheme not in ("http", "https"):
         raise ToolError(
             f"{shortened_url(text)} cannot be opened; give a URL beginning with https://"
@@ -154,7 +156,7 @@ def _checked_host(host: str, text: str) -> str:
         )
     if len(labels) == 1 or name.endswith(tuple(f".{end}" for end in _LOCAL_NAMES)):
         raise ToolError(
-            f"{shortened_url(text)} names a host of a local network, which is not reached"
+            f"{shortened_url(text)} names a host of a local network, which cannot be opened"
         )
     return name
 
@@ -170,7 +172,7 @@ async def checked_addresses(target: SafeUrl, resolve: Resolve, allow: Allow) -> 
         addresses = await _resolve(target, resolve)
     if not all(_passes(address, allow) for address in addresses):
         raise ToolError(
-            f"{shortened_url(target.url)} is not on the public internet and is not reached"
+            f"{shortened_url(target.url)} is not on the public internet and cannot be opened"
         )
     return tuple(addresses)
 

@@ -151,7 +151,7 @@ class HttpFetcher:
             raise ToolError(f"{shortened_url(url)} answered {status_text(answer.status)}")
         content = await asyncio.to_thread(read_content, answer.body, answer.content_type, url)
         if is_challenge_page(content.title, content.text):
-            only = "shows programs a check and not its content"
+            only = "shows a check for robots instead of its content"
             raise ToolError(f"{shortened_url(url)} {only}; open another page")
         fetched_at = self._clock().isoformat(timespec="seconds")
         return Page(
@@ -239,7 +239,7 @@ class HttpFetcher:
                 if answer.status >= 500:
                     raise ToolError(
                         f"{shortened_url(file.url)} answered {status_text(answer.status)}, so "
-                        "that the site counts as closed; try later or another page"
+                        "the site counts as closed; try later, or open another page"
                     )
                 text = answer.body.decode("utf-8", "replace")
                 self._robots[target.origin] = Robots(text, PRODUCT)
@@ -258,7 +258,7 @@ class HttpFetcher:
                 await gate.acquire()
         except TimeoutError as exc:
             raise ToolError(
-                f"too many pages of {shortened_url(host)} are asked for at once"
+                f"too many pages of {shortened_url(host)} are requested at once"
             ) from exc
         finally:
             timer.reschedule(ends + loop.time() - since)
@@ -275,7 +275,9 @@ class HttpFetcher:
         try:
             return self._target(str(httpx.URL(target.url).join(location.strip())))
         except (httpx.InvalidURL, ValueError) as exc:
-            raise ToolError(f"{shortened_url(target.url)} redirects to what is no URL") from exc
+            raise ToolError(
+                f"{shortened_url(target.url)} redirects to something that is not a URL"
+            ) from exc
         except ToolError as exc:
             raise ToolError(f"{shortened_url(target.url)} redirects elsewhere: {exc}") from exc
 

@@ -69,14 +69,14 @@ async def read_body(response: httpx.Response, limits: FetchLimits) -> bytes:
             _check(wire, len(body), limits)
         _check(wire, len(body), limits)
         if pieces > _MANY_PIECES and wire < pieces * _TINY_BYTES:
-            raise ToolError("the page is sent in tiny pieces without end; it is not read")
+            raise ToolError("the page comes in endless tiny pieces and is not read")
     unpack.finish()
     return bytes(body)
 
 
 def _check(wire: int, size: int, limits: FetchLimits) -> None:
     if size > max(1_000_000, wire * limits.max_ratio):
-        raise ToolError("the page unpacks to far more than was sent; it is not read")
+        raise ToolError("the page unpacks to far more than was sent and is not read")
     if max(wire, size) > limits.max_bytes:
         raise _too_large(limits)
 
@@ -112,7 +112,7 @@ class _Inflated:
             try:
                 piece = self._stream.decompress(chunk, _PIECE)
             except zlib.error as exc:
-                raise ToolError("the page is broken: it is not packed as announced") from exc
+                raise ToolError("the page is broken: it is not compressed as announced") from exc
             yield piece
             chunk = self._stream.unconsumed_tail
             if self._stream.eof:
@@ -120,7 +120,7 @@ class _Inflated:
 
     def finish(self) -> None:
         if self._stream is not None:
-            raise ToolError("the page is broken: its packed body ends too early")
+            raise ToolError("the page is broken: its compressed text ends too early")
 
     def _begin(self, chunk: bytes) -> bool:
         """Start a member; what follows the last one and is none is left unread, as browsers do."""
@@ -128,7 +128,7 @@ class _Inflated:
             return False
         self._members += 1
         if self._members > _MOST_MEMBERS:
-            raise ToolError("the page is packed in too many pieces; it is not read")
+            raise ToolError("the page is compressed in too many pieces and is not read")
         wbits = self._wbits
         if wbits is None:
             wbits = zlib.MAX_WBITS if chunk[0] & 0x0F == 8 else -zlib.MAX_WBITS
@@ -144,7 +144,7 @@ def _unpacker(encoding: str) -> _Plain | _Inflated:
             return _Inflated(zlib.MAX_WBITS | 16)
         case "deflate":
             return _Inflated(None)
-    raise ToolError(f"the page is packed as '{encoding[:40]}', which cannot be read")
+    raise ToolError(f"the page is compressed as '{encoding[:40]}', which cannot be read")
 
 
 PRODUCT = "agent-env"

@@ -50,7 +50,7 @@ class MementoFetcher:
         original, at = page_key(url), ""
         for _ in range(MOST_REQUESTS):
             if not original.startswith(("http://", "https://")):
-                raise ToolError(f"{shortened_url(original)} is no address of a page")
+                raise ToolError(f"{shortened_url(original)} is not the address of a page")
             at = at or self._timegate + original
             answer = await self._http.answer(
                 at, {"accept-datetime": format_datetime(self._end, usegmt=True)}
@@ -72,7 +72,7 @@ class MementoFetcher:
                 at = exact
             else:
                 return await self._page(original, answer, time)
-        raise ToolError(f"the archive leads on {MOST_REQUESTS} times from {shortened_url(url)}")
+        raise ToolError(f"the archive redirects {MOST_REQUESTS} times from {shortened_url(url)}")
 
     async def _page(self, original: str, answer: Answer, time: datetime) -> Page:
         if answer.status >= 400:
@@ -108,7 +108,7 @@ class MementoFetcher:
             if "memento" in link.relations and link.time is not None and link.time <= self._end
         ]
         if not early:
-            what = f"{shortened_url(original)} was not yet there on {self._as_of}"
+            what = f"{shortened_url(original)} did not exist on {self._as_of}"
             raise ToolError(f"{what}, as far as the archive knows; open another page")
         return _joined(at, max(early)[1])
 
@@ -134,7 +134,9 @@ def _joined(base: str, url: str) -> str:
     try:
         return urljoin(base, url)
     except ValueError as exc:
-        raise ToolError(f"the archive leads to {shortened_url(url)}, which is no address") from exc
+        raise ToolError(
+            f"the archive leads to {shortened_url(url)}, which is not an address"
+        ) from exc
 
 
 def _raw(url: str) -> str:

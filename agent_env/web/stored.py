@@ -64,11 +64,11 @@ class StoredFetcher:
             recorded = self._store.outcome(key)
             if recorded is None and self._store.version(key) is not None:
                 day = self._store.as_of
-                raise ToolError(f"{shortened_url(url)} was not yet there on {day}; open another")
+                raise ToolError(f"{shortened_url(url)} did not exist on {day}; open another page")
             if recorded is None:
                 raise ToolError(
-                    f"{shortened_url(url)} is not among the stored pages, and this run opens no "
-                    "others; open another page"
+                    f"{shortened_url(url)} is not stored, and this run fetches no new pages; "
+                    "open another page"
                 )
             return _unwrap(recorded)
         async with self._turns.of(key):
@@ -102,8 +102,8 @@ class StoredSearch:
             recorded = self._store.searched(self.name, words, limit)
             if recorded is None:
                 raise ToolError(
-                    "this search is not among the stored ones, and this run makes no others; "
-                    "go on with the pages that you know"
+                    "this search is not stored, and this run makes no new ones; "
+                    "continue with the pages that you have"
                 )
             return _unwrap(recorded)
         async with self._turns.of(words):
@@ -139,7 +139,9 @@ class ToldSearch:
             if str(exc) not in self._noted:
                 self._noted.add(str(exc))
                 self._note(f"search failed: {exc}")
-            raise ToolError(f"{exc}. The user must mend that: go on without this search") from exc
+            raise ToolError(
+                f"{exc}. Only the user can mend this; continue without this search"
+            ) from exc
 
 
 class CachedFetcher:

@@ -156,7 +156,7 @@ class WikiRevisions:
             raise ToolError(f"{what} was {how} on {events[0]['timestamp'][:10]}")
         if is_missing:
             raise ToolError(f"there is no article '{title[:200]}'")
-        raise ToolError(f"{what} was not yet there on {self._as_of}; open another page")
+        raise ToolError(f"{what} did not exist on {self._as_of}; open another page")
 
     async def _query(self, api: str, **parameters: str) -> dict[str, Any]:
         """The answer's `query`; ToolError where the API refuses or is none."""

@@ -54,7 +54,7 @@ def select(key: str, query: str, tables: list[dict[str, Any]] | None = None) -> 
         try:
             names = [column[0] for column in cursor.description or ()]
             if not names:
-                raise ToolError("there is no query in this; write one SELECT statement")
+                raise ToolError("the query is empty; write one SELECT statement")
             return _table_text(names, cursor)
         finally:
             cursor.close()
@@ -74,7 +74,7 @@ def _reason(exc: Exception) -> str:
     if "one statement" in text:
         return "send one statement at a time"
     if isinstance(exc, UnicodeEncodeError):
-        return "the query holds half of a surrogate pair"
+        return "the query has half of a surrogate pair in it"
     return f"SQLite says: {text}"
 
 
@@ -84,15 +84,15 @@ def _table_text(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     size = len(lines[0])
     for row in rows:
         if len(lines) > MOST_ROWS:
-            lines.append(f"(there are more than {MOST_ROWS} rows; these are the first)")
+            lines.append(f"(more than {MOST_ROWS} rows; only the first are shown)")
             break
         line = " | ".join(map(_cell, row))
         size += len(line) + 1
         if size > MOST_CHARACTERS:
-            lines.append(f"(cut at {MOST_CHARACTERS:,} characters; ask for less)")
+            lines.append(f"(cut at {MOST_CHARACTERS:,} characters; select less)")
             break
         lines.append(line)
-    return "\n".join(lines if len(lines) > 1 else [*lines, "(no row)"])
+    return "\n".join(lines if len(lines) > 1 else [*lines, "(no rows)"])
 
 
 def _cell(value: Any) -> str:

@@ -31,7 +31,7 @@ def test_a_claim_of_ten_gigabytes_and_an_absurd_length_are_refused_unread():
     ("head", "piece", "said"),
     [
         (CHUNKED, b"10000\r\n" + b"a" * 65536 + b"\r\n", "larger than 8 MB"),
-        (CHUNKED, b"1\r\na\r\n" * 9000, "in tiny pieces"),
+        (CHUNKED, b"1\r\na\r\n" * 9000, "tiny pieces"),
         (b"HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n", b"a" * 65536, "larger than 8 MB"),
     ],
 )
@@ -88,15 +88,15 @@ def test_what_we_ask_for_is_unpacked(body, encoding):
 @pytest.mark.parametrize(
     ("body", "encoding", "said"),
     [
-        (b"no gzip at all", "gzip", "not packed as announced"),
+        (b"no gzip at all", "gzip", "not compressed as announced"),
         (gzip.compress(HTML, mtime=0)[:-12], "gzip", "ends too early"),
         (gzip.compress(HTML, mtime=0)[:20] + b"\xff" * 40, "gzip", "broken"),
-        (gzip.compress(HTML, mtime=0)[:-8] + b"\0" * 8, "gzip", "not packed as announced"),
-        (HTML, "br", "packed as 'br'"),
+        (gzip.compress(HTML, mtime=0)[:-8] + b"\0" * 8, "gzip", "not compressed as announced"),
+        (HTML, "br", "compressed as 'br'"),
         (
             gzip.compress(gzip.compress(HTML, mtime=0), mtime=0),
             "gzip, gzip",
-            "packed as 'gzip, gzip'",
+            "compressed as 'gzip, gzip'",
         ),
         (gzip.compress(b"", mtime=0) * 500, "gzip", "too many pieces"),
     ],
@@ -145,7 +145,7 @@ def test_feeds_of_every_kind_are_read():
 
 def test_a_check_for_browsers_is_no_page():
     page = b"<title>Just a moment...</title><p>Checking your browser"
-    assert "shows programs a check" in refused({"/": reply(page, "text/html")})
+    assert "shows a check for robots" in refused({"/": reply(page, "text/html")})
 
 
 def test_slow_headers_and_slow_bodies_meet_the_time_cap():

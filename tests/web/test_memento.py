@@ -70,7 +70,7 @@ def test_the_version_of_the_day_or_before_is_read_as_archived(archive):
         ("Boris, see http://town.example/x", "2015-06-30T23:59:59Z", ""),
         ("Boris, see http://town.example/x", "2015-06-30T23:59:59Z", ""),
         ("Clara", "2015-07-03T00:00:00Z", ""),
-        f"{TOWN} was not yet there on 2009-12-31, as far as the archive knows; open another page",
+        f"{TOWN} did not exist on 2009-12-31, as far as the archive knows; open another page",
         f"the archive has no version of {TOWN}none",
     ]  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_archived_redirects_are_followed_within_the_day_and_archived_errors_told
                  ("2015-01-02", "old"), ("2014-12-31", "gone"), ("2016-01-01", "gone"),
                  ("2016-01-01", "soft")) == [
         ("Old.", "2010-01-01T00:00:00Z", "old"),
-        f"{TOWN}new was not yet there on 2015-01-01, as far as the archive knows; open "
+        f"{TOWN}new did not exist on 2015-01-01, as far as the archive knows; open "
         "another page",
         ("New.", "2015-01-02T00:00:00Z", "new"),
         ("Here.", "2010-01-01T00:00:00Z", "gone"),

@@ -107,7 +107,7 @@ def test_a_search_whose_results_state_no_dates_is_refused_where_all_would_be_wit
 
 
 def test_a_page_that_was_not_yet_there_is_told(file):
-    with pytest.raises(ToolError, match=rf"^{B} was not yet there on 2015-01-01; open another"):
+    with pytest.raises(ToolError, match=rf"^{B} did not exist on 2015-01-01; open another"):
         frozen(file, "2015-01-01")(lambda web: web.fetcher.fetch(B))
 
 

@@ -64,7 +64,7 @@ def test_frozen_gives_what_was_kept_and_asks_nobody(store):
     frozen = StoredFetcher(store)
     assert asyncio.run(frozen.fetch(A)) == recorded
     assert asyncio.run(frozen.fetch("https://final.example/")) == recorded
-    with pytest.raises(ToolError, match=r"https://b.example/ is not among the stored pages"):
+    with pytest.raises(ToolError, match=r"https://b.example/ is not stored"):
         asyncio.run(frozen.fetch("https://b.example/"))
 
 
@@ -98,7 +98,7 @@ def test_searches_are_asked_once_and_frozen_after(store):
     assert live.asked == [("full  moon", 3)]
     frozen = StoredSearch(store, "counting")
     assert asyncio.run(frozen.search("full moon", 2)) == first[:2]
-    with pytest.raises(ToolError, match="this search is not among the stored ones"):
+    with pytest.raises(ToolError, match="this search is not stored"):
         asyncio.run(frozen.search("new moon", 2))
 
 
@@ -114,7 +114,7 @@ def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(sto
             told.add(str(caught.value))
     assert told == {
         "brave refused access; check the key in BRAVE_API_KEY. "
-        "The user must mend that: go on without this search"
+        "Only the user can mend this; continue without this search"
     }
     assert notes == ["search failed: brave refused access; check the key in BRAVE_API_KEY"]
     assert len(inner.asked) == 2

@@ -56,11 +56,11 @@ def test_the_revision_of_the_day_is_read_and_known_to_hold_until_its_end():
 @pytest.mark.parametrize(
     ("day", "title", "gives"),
     [
-        ("2012-04-30", "Town", "the article 'Town' was not yet there on 2012-04-30; open another"),
+        ("2012-04-30", "Town", "the article 'Town' did not exist on 2012-04-30; open another"),
         ("2015-01-01", "Mayor", ("Anna.", "Anna Alt", "/wiki/Anna_Alt")),
         ("2022-01-01", "Mayor", "there is no article 'Boris'"),
         ("2015-01-01", "Bridge", ("A bridge.", "Bridge", "/wiki/Bridge")),
-        ("2013-01-01", "Bridge", "the article 'Bridge' was not yet there on 2013-01-01; open"),
+        ("2013-01-01", "Bridge", "the article 'Bridge' did not exist on 2013-01-01; open"),
         ("2017-01-01", "Bridge", ("A bridge.", "Stone bridge", "/wiki/Stone_bridge")),
         ("2017-01-01", "Pass", "there is no article 'Pass'"),
         ("2019-01-01", "Pass", "the article 'Pass' was renamed on 2018-01-01"),

@@ -275,7 +275,7 @@ def _query(parse: ParsedQuestion, tool: ToolSpec) -> str:
 
 
 def _sql_rows(output: str) -> list[Row]:
-    head, *lines = [line.split(" | ") for line in output.splitlines() if line != "(no row)"]
+    head, *lines = [line.split(" | ") for line in output.splitlines() if line != "(no rows)"]
     cells = [["" if cell == "NULL" else cell for cell in line] for line in lines]
     return [dict(zip(head, line, strict=False)) for line in cells]
 

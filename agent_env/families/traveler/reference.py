@@ -20,7 +20,7 @@ from agent_env.families.traveler.periods import BEYOND, EXPLICIT, SPEECH_TIME, p
 from agent_env.families.traveler.truth import best_answer, crisp_answer
 from agent_env.sdk.records import Message
 
-_MORE = re.compile(r"\((\d+) more; go on with offset (\d+)\)")
+_MORE = re.compile(r"\((\d+) more; continue with offset (\d+)\)")
 _ROW = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) \| (.+?) \| (.+?) \| (.+)")
 _SENTENCE = re.compile(
     r"On ([A-Z][a-z]+ \d+, \d{4})(?: \([^)]*\))? at (\d\d:\d\d(?::\d\d)?), (\S+) (.{1,2000})\."
@@ -37,7 +37,7 @@ for event in fitting[{first}:{last}]:
     print(event['time'].strftime('%Y-%m-%d %H:%M:%S'), event['subject'], event['event'],
           event['location'], sep=' | ')
 if fitting[{last}:]:
-    print('({{}} more; go on with offset {last})'.format(len(fitting) - {last}))"""
+    print('({{}} more; continue with offset {last})'.format(len(fitting) - {last}))"""
 
 
 @dataclass(frozen=True, slots=True)

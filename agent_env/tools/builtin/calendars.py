@@ -25,11 +25,11 @@ Operation = Literal[
 
 DATES = ("date", "other_date")
 DESCRIPTION = f"""\
-Exact calendar arithmetic. `operation` says what is wanted:
+Exact calendar arithmetic. The operations are:
 describe (date): weekday, day of the year, Chinese lunar date and zodiac animal;
 from_gregorian (date, calendar) and to_gregorian (calendar, year, month, day, leap_month, era): \
 calendars {", ".join(CALENDARS)};
-nth_weekday (year, weekday, n, month if in a month and not in the year; n < 0 counts from the end);
+nth_weekday (year, weekday, n; month: in that month, else in the year; n < 0 counts from the end);
 add (date, days, months, years); difference (date, other_date): days from date to other_date;
 named_day (calendar {" or ".join(DAY_NAMES)}, name, year). Dates are YYYY-MM-DD, Gregorian."""
 
@@ -75,7 +75,7 @@ class Calendars:
         except CalendarError as exc:
             raise ToolError(str(exc)) from exc
         except OverflowError as exc:
-            raise ToolError("that leads out of the years 1 to 9999") from exc
+            raise ToolError("the result is outside the years 1 to 9999") from exc
 
 
 TOOL = ToolDeclaration(
@@ -85,7 +85,7 @@ TOOL = ToolDeclaration(
 
 def _describe(query: CalendarArguments) -> str:
     day = _date(query.date, "date")
-    lines = [f"{day} is a {WEEKDAYS[day.weekday()]}, day {day.timetuple().tm_yday} of its year."]
+    lines = [f"{day} is a {WEEKDAYS[day.weekday()]}, day {day.timetuple().tm_yday} of the year."]
     chinese = Chinese()
     try:
         when = chinese.from_gregorian(day)
@@ -128,10 +128,10 @@ def _nth_weekday(query: CalendarArguments) -> str:
     first, last = _bounds(year, query.month)
     name = _require(query.weekday, "weekday").capitalize()
     if name not in WEEKDAYS:
-        raise ToolError(f"'{query.weekday}' is no weekday; write one of {', '.join(WEEKDAYS)}")
+        raise ToolError(f"'{query.weekday}' is not a weekday; write one of {', '.join(WEEKDAYS)}")
     weekday = WEEKDAYS.index(name)
     if n == 0:
-        raise ToolError("n counts from 1, or from -1 at the end; 0 is neither")
+        raise ToolError("n cannot be 0; count from 1, or from -1 at the end")
     if n > 0:
         day = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
     else:

@@ -32,9 +32,9 @@ class Interpreter:
         packages = f" and {', '.join(importable)}" if importable else ""
         self.spec = tool_spec(
             "python",
-            "Run Python 3 code. Variables are kept between calls; what the code prints and the "
-            f"value of a last expression come back. Processes started by a call end with "
-            f"it; threads stand still between calls. There is no network. Importable: the standard "
+            "Run Python 3 code. Variables are kept between calls. What the code prints and the "
+            "value of its last expression are returned. Processes end with the call that started "
+            "them; threads pause between calls. There is no network. Importable: the standard "
             f"library{packages}. A call may take {timeout_s:g} seconds.",
             PythonArguments,
         )
@@ -50,9 +50,7 @@ class Interpreter:
     async def lose_session(self, is_timeout: bool) -> ToolResult:
         async with self._one_at_a_time:
             await self._sandbox.run("import os\nos._exit(1)", self._timeout_s)
-        text = (
-            f"the call took more than {self._timeout_s:g} s" if is_timeout else "the process ended"
-        )
+        text = f"stopped after {self._timeout_s:g} s" if is_timeout else "the process ended"
         result = ExecResult(status="timeout" if is_timeout else "crashed", error=text)
         return ToolResult(output=_as_text(result), error=_error_of(result))
 
@@ -86,7 +84,7 @@ def _as_text(result: ExecResult) -> str:
     if result.error is not None:
         parts.append(result.error.rstrip())
     if result.status in ("timeout", "crashed"):
-        parts.append("[The session was lost with its variables; the next call starts afresh.]")
+        parts.append("[All variables are lost. The next call starts a new session.]")
     return "\n".join(part for part in parts if part) or NO_OUTPUT
 
 

@@ -27,7 +27,7 @@ class EventArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     operation: Literal["filter", "count", "latest"] = Field(
-        description="filter: the events that fit, in order of time; count: their number; "
+        description="filter: the matching events in order of time; count: their number; "
         "latest: the last of them."
     )
     event: str | None = Field(default=None, description="Only this type of event.")
@@ -77,9 +77,9 @@ class QueryEvents:
         names = "; ".join(f"{name}s: {_join_names(self._names[name])}" for name in FIELDS)
         self.spec = tool_spec(
             "query_events",
-            f"Looks events up in the list of all {len(self._rows)} events. Conditions that are "
-            f"left out do not restrict. An event is given as time | subject | event | location. "
-            f"Known are: {names}.",
+            f"Look up events in the list of all {len(self._rows)} events. A condition that is left "
+            f"out does not restrict. An event is given as time | subject | event | location. "
+            f"The list has: {names}.",
             EventArguments,
         )
 
@@ -95,7 +95,7 @@ class QueryEvents:
         if query.operation == "count":
             return ToolResult(output=str(len(matches)))
         if not matches:
-            return ToolResult(output="No event fits.")
+            return ToolResult(output="No event matches.")
         if query.operation == "latest":
             return ToolResult(output=str(matches[-1]))
         return ToolResult(output=_page(matches, query.offset))
@@ -138,7 +138,7 @@ def bound(text: str | None, name: str) -> tuple[datetime, datetime] | None:
         return first, last + timedelta(days=1)
     except (ValueError, OverflowError):
         raise ToolError(
-            f"{name} '{text}' is no time; write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDTHH:MM"
+            f"{name} '{text}' is not a time; write YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DDTHH:MM"
         ) from None
 
 
@@ -147,8 +147,11 @@ def _page(matches: Sequence[EventRow], offset: int) -> str:
     lines = [str(row) for row in page]
     rest = len(matches) - offset - len(page)
     if rest > 0:
-        lines.append(f"({rest} more; go on with offset {offset + len(page)})")
-    return "\n".join(lines) or f"Only {len(matches)} events fit; offset {offset} is past them."
+        lines.append(f"({rest} more; continue with offset {offset + len(page)})")
+    return (
+        "\n".join(lines)
+        or f"Only {len(matches)} events match; offset {offset} is beyond the last one."
+    )
 
 
 def _join_names(names: Sequence[str]) -> str:

@@ -54,7 +54,7 @@ class Sql:
             if text is None:
                 text = await ask({**request, "tables": self.tables})
         except WorkerFailed as exc:
-            raise ToolError(f"the query {exc}; ask for less") from exc
+            raise ToolError(f"the query {exc}; select less") from exc
         return ToolResult(output=text)
 
 

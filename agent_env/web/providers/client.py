@@ -334,7 +334,7 @@ class LiveSearch:
             return SearchError(f"{text}; check the network and the base URL")
         if wait_s > self._patience.longest_wait_s:
             return SearchError(f"{text} and asks to wait {wait_s:.0f} s; search later or slower")
-        return ToolError(f"{text}; try again later, or go on with what you have")
+        return ToolError(f"{text}; try again later, or continue with what you have")
 
 
 def _checked_url(base_url: str) -> str:

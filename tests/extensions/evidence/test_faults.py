@@ -110,9 +110,7 @@ def test_a_crash_takes_the_variables_of_the_session():
     result = asyncio.run(FaultyTool(Interpreter(sandbox, (), 5), draws).run({"code": "print(7)"}))
     assert sandbox.code == ["print(7)", "import os\nos._exit(1)"]
     assert result.error == "crashed: the process ended"
-    assert result.output.endswith(
-        "[The session was lost with its variables; the next call starts afresh.]"
-    )
+    assert result.output.endswith("[All variables are lost. The next call starts a new session.]")
     assert result.fault.true_output == "7"
 
 

@@ -62,7 +62,7 @@ def test_the_interpreter_gives_prints_values_and_lost_sessions_and_says_what_it_
     assert use(Interpreter(sandbox, (), 30), code="x").output == "hello\n42"
     sandbox = FakeSandbox([ExecResult(status="timeout", error="stopped after 30 s")])
     result = use(Interpreter(sandbox, (), 30), code="while True: pass")
-    assert "The session was lost with its variables" in result.output
+    assert "All variables are lost" in result.output
     assert result.error == "timeout: stopped after 30 s"
     assert "library and sxtwl. " in Interpreter(FakeSandbox(), ("sxtwl",), 30).spec.description
 
@@ -70,7 +70,7 @@ def test_the_interpreter_gives_prints_values_and_lost_sessions_and_says_what_it_
 CALENDARS = Calendars()
 ANSWERS = [
     ("describe date=2024-02-10",
-     "2024-02-10 is a Saturday, day 41 of its year.\n"
+     "2024-02-10 is a Saturday, day 41 of the year.\n"
      "Chinese lunar date: day 1 of month 1 of lunar year 2024, year of the Dragon."),
     ("from_gregorian date=2024-10-03 calendar=hebrew",
      "2024-10-03 is day 1 of month 7 (Tishrei) of year 5785 (hebrew)."),
@@ -92,7 +92,7 @@ REASONS = [
      "1400-01-01 is out of range; the calendar is validated for 1610-01-25"),
     ("nth_weekday year=2026 month=2 weekday=Monday n=5",
      "there is no Monday number 5 between 2026-02-01 and 2026-02-28"),
-    ("add date=2024-01-01 days=1000000000", "that leads out of the years 1 to 9999"),
+    ("add date=2024-01-01 days=1000000000", "the result is outside the years 1 to 9999"),
 ]  # fmt: skip
 
 

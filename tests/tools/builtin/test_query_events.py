@@ -31,7 +31,7 @@ def test_all_events_come_in_the_order_of_time_and_the_latest_that_fits():
         "2023-09-30 00:00:30 | Mary | read book | kitchen",
     ]
     assert ask("latest", event="drink juice") == "2023-09-29 23:59 | Tom | drink juice | kitchen"
-    assert ask("latest", since="2024") == "No event fits."
+    assert ask("latest", since="2024") == "No event matches."
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_conditions_restrict_by_local_time(wanted, count):
     [
         ({"subject": "Peter"}, "the list has no subject 'Peter'; it has: Mary, Tom"),
         ({"event": "swim"}, "the list has no event 'swim'; it has: drink juice, read book"),
-        ({"since": "last week"}, "since 'last week' is no time; write YYYY"),
-        ({"until": "2023-02-30"}, "until '2023-02-30' is no time"),
-        ({"until": "9999"}, "until '9999' is no time"),
+        ({"since": "last week"}, "since 'last week' is not a time; write YYYY"),
+        ({"until": "2023-02-30"}, "until '2023-02-30' is not a time"),
+        ({"until": "9999"}, "until '9999' is not a time"),
         ({"offset": -1}, "wrong arguments: offset"),
         ({"verb": "eat"}, "wrong arguments: verb"),
     ],
@@ -78,6 +78,9 @@ def test_a_long_list_is_given_in_pages():
         name="events", columns=("event", "subject", "location", "time"), rows=rows
     )
     first = ask("filter", table).splitlines()
-    assert (len(first), first[-1]) == (ROWS + 1, "(20 more; go on with offset 100)")
+    assert (len(first), first[-1]) == (ROWS + 1, "(20 more; continue with offset 100)")
     assert len(ask("filter", table, offset=100).splitlines()) == 20
-    assert ask("filter", table, offset=500) == "Only 120 events fit; offset 500 is past them."
+    assert (
+        ask("filter", table, offset=500)
+        == "Only 120 events match; offset 500 is beyond the last one."
+    )

@@ -24,7 +24,7 @@ def test_rows_come_back_as_text_under_their_columns_and_too_many_are_cut():
     assert ask('SELECT name, "end" FROM posts ORDER BY start') == (
         "name | end\nO'Hara | 2003-01-01\nB | C | NULL"
     )
-    assert ask("SELECT name FROM posts WHERE start > '2020'") == "name\n(no row)"
+    assert ask("SELECT name FROM posts WHERE start > '2020'") == "name\n(no rows)"
     many = (
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 999) SELECT i FROM n"
     )
@@ -67,7 +67,7 @@ ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELEC
 
 
 def test_a_query_without_end_is_stopped_and_the_next_is_answered():
-    with pytest.raises(ToolError, match=r"the query took more than 0.1 s of CPU time; ask for les"):
+    with pytest.raises(ToolError, match=r"the query took more than 0.1 s of CPU time; select les"):
         ask(ENDLESS.format("max(i)"), cpu_s=0.1)
     assert ask("SELECT 1 AS one") == "one\n1"
 
@@ -80,7 +80,7 @@ def test_a_query_without_end_is_stopped_and_the_next_is_answered():
     ],
 )
 def test_a_query_that_fills_the_memory_fails_and_the_next_is_answered(query):
-    with pytest.raises(ToolError, match="the query took more than 256 MB of memory; ask for less"):
+    with pytest.raises(ToolError, match="the query took more than 256 MB of memory; select less"):
         ask(query)
     assert ask("SELECT 1 AS one") == "one\n1"
 

@@ -121,7 +121,7 @@ def test_a_fault_that_lasts_is_tried_a_bounded_number_of_times(name, status):
     assert type(error) is ToolError
     assert str(error) == (
         f"{name} answered HTTP {status} (asked 3 times); "
-        "try again later, or go on with what you have"
+        "try again later, or continue with what you have"
     )
     assert len(service.asked) == 3
 
