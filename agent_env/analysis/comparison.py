@@ -98,17 +98,14 @@ class Comparison:
             column[self._row[sample]] = mean
         return column
 
-    def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
-        """The mean over samples of what the provenances of finished episodes have, a rate where
-        all of it is true or false."""
-        values = {value(each.provenance) for each in arm.finished if each.provenance is not None}
-        kind: Kind = "rate" if values <= {None, 0.0, 1.0} else "mean"
-        return self.estimates(self.column_of(arm, value)[:, None], kind)[0]
+    def estimate_of(self, arm: Arm, value: Callable[[Observation], float | None]) -> Estimate:
+        """The mean over samples of what finished episodes have, a rate where all of it is true or
+        false."""
+        kind: Kind = "rate" if set(map(value, arm.finished)) <= {None, 0.0, 1.0} else "mean"
+        return self.estimates(self.by_sample(arm, value)[:, None], kind)[0]
 
-    def mean_of(self, column: Floats) -> Estimate:
-        """The mean over samples, a rate where all values are 0 or 1."""
-        is_rate = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
-        return self.estimates(column[:, None], "rate" if is_rate else "mean")[0]
+    def share_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Estimate:
+        return self.estimate_of(arm, lambda e: value(e.provenance) if e.provenance else None)
 
     def column_of(self, arm: Arm, value: Callable[[Provenance], float | None]) -> Floats:
         """By sample: the mean of its finished episodes that count, NaN without one."""

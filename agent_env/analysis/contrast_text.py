@@ -5,7 +5,6 @@
     (web:base)@A                        web against base, for model A only
     (web:base)@A:(web:base)@B           does A gain more from web than B
     (web+python:web):(python:base)      does code add more with web than without, for each model
-    codex:loop                          agent codex against our own loop, under each condition
     web:base                            web~schema against base~schema where each is the only one
 
 The log of another tool is one condition and is called by its name: large:small.
@@ -25,7 +24,6 @@ from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
-from agent_env.tasks.conditions import OUR_LOOP, is_twin
 
 
 def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tuple[Arm, ...]:
@@ -99,14 +97,10 @@ class _Reader:
     def __init__(self, arms: Sequence[Arm]) -> None:
         self._arms = {(arm.run, arm.condition.name): arm for arm in arms}
         self._conditions = dict.fromkeys(arm.condition.name for arm in arms)
-        self._agents = {arm.condition.agent.name for arm in arms if arm.condition.agent is not None}
         self._models = {arm.run: (arm.model, arm.model_label) for arm in arms}
 
     def read(self, text: str) -> list[PlannedContrast]:
         """One contrast, or one for each run that has the conditions."""
-        word, _, rest = text.strip().partition(":")
-        if pairs := self._pairs_of_agents(word, rest):
-            return [contrast for pair in pairs for contrast in self.read(pair)]
         terms = self._effect(text)
         if len({term.run is None for term in terms}) > 1:
             raise _UnreadableError(
@@ -123,26 +117,6 @@ class _Reader:
         if not full:
             raise _UnreadableError("no model has all its conditions")
         return [self._contrast(run_terms) for run_terms in full]
-
-    def _pairs_of_agents(self, after: str, before: str) -> list[str]:
-        """The contrasts between two agents, `loop` for our own, under the same conditions."""
-        if not {after, before} <= {*self._agents, OUR_LOOP} or after == before:
-            return []
-        return [
-            f"({one.name}):({other.name})"
-            for one in self._of_agent(after)
-            for other in self._of_agent(before)
-            if is_twin(one, other, "agent")
-        ]
-
-    def _of_agent(self, name: str) -> list[Condition]:
-        wanted = None if name == OUR_LOOP else name
-        by_name = {arm.condition.name: arm.condition for arm in self._arms.values()}
-        return [
-            each
-            for each in by_name.values()
-            if (None if each.agent is None else each.agent.name) == wanted
-        ]
 
     def _contrast(self, terms: Sequence[_Term]) -> PlannedContrast:
         arms: list[Arm] = []

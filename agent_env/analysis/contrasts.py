@@ -52,11 +52,6 @@ class PlannedContrast:
         """Equal for contrasts that estimate the same."""
         return frozenset(self.weights)
 
-    @property
-    def subject(self) -> frozenset[frozenset[tuple[str, float]]]:
-        """Equal for contrasts that estimate the same, whichever way round."""
-        return frozenset({self.key, frozenset((label, -weight) for label, weight in self.weights)})
-
 
 @dataclass(frozen=True, slots=True)
 class Contrast:

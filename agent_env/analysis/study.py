@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.tools_check import MARK, served_notice, with_mark
@@ -149,8 +149,6 @@ class Arm:
     """Whether its tools were offered by the text protocol."""
     prompt: str = ""
     """The run's."""
-    options: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Of the run's task."""
     model_label: str = ""
     """The short name of its model, of its run where models do not tell the runs apart; what its
     label begins with where there are several runs."""
@@ -348,7 +346,6 @@ def _arm(
         asked=len(sample_ids) * run.manifest.repeats,
         spent=run.spent.get(condition.name),
         prompt=run.manifest.prompt,
-        options=run.manifest.options,
         model_label=model,
     )
 

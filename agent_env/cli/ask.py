@@ -87,7 +87,7 @@ def _value(context: typer.Context, option: Any, value: Any, folder: Path) -> Any
 SERVER, SCALE_OUT = "The model", "Scale-out"
 FIRST = (
     "model", "condition", "limit", "repeats", "option", "dataset", "base-url", "api-key-env",
-    "first-step", "web", "run-tokens", "run-cost-usd", "out", "config", "check",
+    "web", "run-tokens", "run-cost-usd", "out", "config", "check",
 )  # fmt: skip
 """What `run --help` shows; `--help-all` shows the rest."""
 WithPreflight = Annotated[
@@ -107,8 +107,8 @@ Anyway = Annotated[
 Check = Annotated[
     bool,
     Opt(
-        "Only the preflight and a forecast of tokens, money, time and detectable "
-        "differences: run nothing.",
+        "Only check the server, and say what the run would cost and which differences it could "
+        "show.",
         SERVER,
     ),
 ]
@@ -124,8 +124,7 @@ Config = Annotated[
     Path | None,
     typer.Option(
         "--config",
-        help='A TOML file of options: limit = 12, condition = ["base", "web"]. The command line '
-        "wins.",
+        help='A TOML file of options: limit = 12, condition = ["base", "web"].',
         metavar="FILE",
         callback=read_config,
         is_eager=True,
@@ -150,7 +149,7 @@ def run(
     config: Config = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a model the samples of a task under several conditions.
+    """Ask a model the questions of a task, with and without tools.
 
     Example: agent-env run time-puzzles --model openai/gpt-5 --condition web --condition web+python
     """
@@ -185,7 +184,7 @@ def resume(
     engine: EngineName = "local",
     as_json: AsJson = False,
 ) -> None:
-    """Finish a run or a study: episodes missing, cut off or failed.
+    """Finish a run or a study: what is missing, cut off or failed.
 
     Those that began go on from their last event. Recorded replies and tool results are used again;
     nothing paid for is asked for twice. A folder of runs goes on with all of them.

@@ -38,7 +38,7 @@ def compare(
     as_json: Annotated[bool, Opt("Print one JSON object with all tables.", flag="--json")] = False,
     wide: Wide = False,
 ) -> None:
-    """Compare conditions and runs, paired by sample.
+    """Compare conditions and runs, question by question.
 
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures,
     or agent-env compare plain=a.eval tools=b.eval --html report.html

@@ -38,7 +38,7 @@ def replay(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Run recorded episodes again without network or key. Exit code 1 where one differs.
+    """Run a recorded run again, without network or key. Exit code 1 where one differs.
 
     Example: agent-env replay runs/first
     """

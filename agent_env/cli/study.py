@@ -1,4 +1,4 @@
-"""Several models and tasks by one file, with planned contrasts.
+"""Several models and tasks by one file.
 
 Example: agent-env study new web-and-code
 """

@@ -235,6 +235,8 @@ class Sectioned(TyperCommand):
                 continue
             if (row := parameter.get_help_record(ctx)) is None:
                 continue
+            if is_short:  # without types and bounds
+                row = (row[0].split()[0], row[1].partition("  [")[0])
             panel = None if is_short else getattr(parameter, "rich_help_panel", None)
             rows.append((panel or ("Arguments" if is_argument else "Options"), row))
         if is_short:

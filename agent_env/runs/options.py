@@ -99,8 +99,8 @@ class RunOptions:
     task: Annotated[
         str,
         Opt(
-            "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers, qa (your own), "
-            "an installed family, MODULE:FAMILY or file.py:FAMILY; or a file of questions.",
+            "time-puzzles, tdbench, tempreason, timeqa, traveler, temp-answers, qa, or file.py:NAME"
+            " of your own; or a file of questions.",
             metavar="TASK",
             manifest="task",
             argument=True,
@@ -109,12 +109,10 @@ class RunOptions:
     model: Annotated[
         str,
         Opt(
-            "reference (the default), reference-static, rememberer, guesser, believer, "
-            "checker, giver-up (scripts), "
-            "local (a small packaged model), "
-            "local/FILE.gguf, openai/NAME, compatible/NAME, compatible/NAME@URL, or the address of "
-            "a server of one model; an installed model, or MODULE:NAME or file.py:NAME of a "
-            "function that answers. Repeatable: each model gets a run of its own below --out.",
+            "openai/NAME, anthropic/NAME, google/NAME, compatible/NAME@URL, a server's address, "
+            "local (a small packaged model), local/FILE.gguf, file.py:NAME of a function that "
+            "answers; or a script: reference (the default), and others that agent-env list models "
+            "has. Repeatable: each gets a run of its own below --out.",
             WHAT,
             manifest="model",
             resume=True,
@@ -124,10 +122,9 @@ class RunOptions:
     conditions: Annotated[
         tuple[str | Condition, ...],
         Opt(
-            "Parts joined by +: base, facts, explicit, explicit-paper, cited, web, web-once, cal, "
-            "events, python, sql, mcp:NAME, a tool of your own (an installed one, MODULE:NAME or "
-            "file.py:NAME of a function); or ladder, which shows at which step points are lost. "
-            "Repeatable.",
+            "What the model gets, joined by +: base (the question alone), web, python, cal, "
+            "events, sql, mcp:NAME, file.py:NAME of a function, cited (the pages), facts (what "
+            "they say), explicit (all dates); or ladder, all steps between. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",
@@ -148,11 +145,11 @@ class RunOptions:
             reach=Reach.FILE,
         ),
     ] = ()
-    limit: Annotated[int | None, Opt("How many samples.", WHAT, min=1, manifest="samples")] = None
+    limit: Annotated[int | None, Opt("How many questions.", WHAT, min=1, manifest="samples")] = None
     seed: Annotated[int, Opt("Of the generated samples.", WHAT, manifest="seed")] = 1
     dataset: Annotated[
         Path | None,
-        Opt("A samples.jsonl to ask instead.", WHAT, manifest="dataset", reach=Reach.FILE),
+        Opt("A file of questions to ask instead.", WHAT, manifest="dataset", reach=Reach.FILE),
     ] = None
     out: Annotated[
         Path | None, Opt("The run's folder; default: runs/…", RUNNING, reach=Reach.FILE)
@@ -163,7 +160,7 @@ class RunOptions:
     ] = 8
     repeats: Annotated[
         int,
-        Opt("Episodes per sample and condition.", WHAT, min=1, manifest="repeats", fork=True),
+        Opt("How often each question is asked.", WHAT, min=1, manifest="repeats", fork=True),
     ] = 1
     where: Annotated[
         tuple[str, ...],

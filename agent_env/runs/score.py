@@ -88,14 +88,9 @@ class RunScores:
     def tables(self) -> list[ResultTable]:
         from agent_env.analysis.judges import judge_table
         from agent_env.analysis.statistics.results import conditions_table
-        from agent_env.analysis.study import left_out
 
-        missing = never_began(self.folder, self.manifest)
-        notes = [f"{never} of {total} episodes of {name} never began"
-                 for name, (never, total) in missing.items()]  # fmt: skip
-        notes += [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
-                  for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
-        notes += left_out(self.manifest)
+        notes = [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
+                 for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
         tables = [conditions_table(self.comparison, self.title, notes), *self._statistics()]
         if self.judges:
             tables.append(judge_table(self.judges, f"judges · {self.folder.path}"))

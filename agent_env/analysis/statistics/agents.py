@@ -49,7 +49,7 @@ def _cells(comparison: Comparison, arm: Arm) -> Iterator[Cell]:
     agent, finished = arm.condition.agent, arm.finished
     yield arm.label
     yield "loop" if agent is None else f"{agent.name} {agent.version or ''}".strip()
-    yield comparison.mean_of(comparison.column(arm, comparison.metric)).cell
+    yield comparison.estimates_over([arm], comparison.metric)[0].cell
     for name in USED:
         yield _mean([each.used[name] for each in finished])
         if name == "tool_calls":

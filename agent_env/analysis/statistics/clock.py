@@ -7,7 +7,6 @@ from datetime import date
 from math import inf
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm, Observation
@@ -41,7 +40,7 @@ NOTES = (
 ).of  # fmt: skip
 def clock(comparison: Comparison) -> ResultTable:
     """A row for each condition with a day."""
-    arms = arms_on_days(comparison)
+    arms = [arm for arm in comparison.study.arms if arm.condition.today is not None]
     days = sorted({arm.condition.today or "" for arm in arms})
     rows = tuple(tuple(_cells(comparison, arm, days)) for arm in arms)
     columns = (
@@ -53,17 +52,9 @@ def clock(comparison: Comparison) -> ResultTable:
     return ResultTable("clock", "Which day do answers follow?", columns, rows, NOTES)
 
 
-def arms_on_days(comparison: Comparison) -> list[Arm]:
-    return [arm for arm in comparison.study.arms if arm.condition.today is not None]
-
-
-def follows(comparison: Comparison, arm: Arm) -> Estimate:
-    return comparison.mean_of(comparison.column(arm, FOLLOWS))
-
-
 def _cells(comparison: Comparison, arm: Arm, days: list[str]) -> Iterator[Cell]:
     today = in_years(date.fromisoformat(arm.condition.today or ""))
-    right = follows(comparison, arm)
+    (right,) = comparison.estimates_over([arm], FOLLOWS)
     yield arm.label
     yield right.cell
     yield from _shares(comparison, arm, OTHER_DAY, PRESENT)
@@ -71,7 +62,7 @@ def _cells(comparison: Comparison, arm: Arm, days: list[str]) -> Iterator[Cell]:
         lambda each: _is_later(each, today),
         lambda each: _age(each, today),
     )
-    yield from (comparison.mean_of(comparison.by_sample(arm, value)).cell for value in of_span)
+    yield from (comparison.estimate_of(arm, value).cell for value in of_span)
     yield from _shares(comparison, arm, *(f"{ON}{day}" for day in days))
     yield right.samples or None
     yield from _shares(comparison, arm, DATE_ASKED, LOOKS_UP)
@@ -79,7 +70,7 @@ def _cells(comparison: Comparison, arm: Arm, days: list[str]) -> Iterator[Cell]:
 
 def _shares(comparison: Comparison, arm: Arm, *metrics: str) -> Iterator[Cell]:
     for name in metrics:
-        yield comparison.mean_of(comparison.column(arm, name)).cell
+        yield comparison.estimates_over([arm], name)[0].cell
 
 
 def _is_later(each: Observation, today: float) -> float | None:

@@ -102,13 +102,19 @@ class RunLimits:
 
     tokens: Annotated[
         int | None,
-        Opt("In and out, all episodes and resumes.", RUN, "--run-tokens", min=1, resume=True),
+        Opt(
+            "Stop at so many tokens, in and out, over all resumes.",
+            RUN,
+            "--run-tokens",
+            min=1,
+            resume=True,
+        ),
     ] = None
     """Input and output of all calls, those of earlier starts included."""
     cost_usd: Annotated[
         float | None,
         Opt(
-            "All episodes and resumes; needs --prices.",
+            "Stop at so many dollars; needs --prices.",
             RUN,
             "--run-cost-usd",
             min=0.0,

@@ -26,19 +26,15 @@ from agent_env.sdk.results import (
     ResultTable,
     Statistic,
     disturbed_arms,
-    pass_hat,
     wilson,
 )
 
 FAULT_NOTES = (
     "Lost: plain − disturbed, paired by sample. Landed: episodes in which the model read something "
-    "else than a tool gave. Recovery: right although a fault landed; after explicit or implicit "
-    "ones, where no other kind landed.",
-    "Notices, after a landed fault: says so in words, retries the same call, or asks otherwise for "
-    "the same; the last happens without faults too.",
-    "n landed, explicit, implicit: the samples that the share before it is of; notices are of as "
-    "many as recovery.",
-    "More: disturbed − plain, paired. No effect: drawn, but changed nothing; in no share.",
+    "else than a tool gave. Recovery: right although a fault landed, of n landed samples. Notices: "
+    "after a landed fault it says so, retries the call, or asks otherwise for the same; the last "
+    "happens without faults too. More: disturbed − plain, paired. No effect: drawn, but changed "
+    "nothing; in no share.",
 )
 Value = Callable[[FaultOutcome, bool], float | None]
 """Of an episode's faults, and whether it is right; None where it does not count."""
@@ -51,27 +47,18 @@ Value = Callable[[FaultOutcome, bool], float | None]
 def faults(comparison: Comparison) -> ResultTable:
     """A row for each plain condition that has one under faults, and for each of these."""
     pairs = disturbed_pairs(comparison, lambda arm: bool(arm.condition.disturbance.faults))  # type: ignore[union-attr]
-    by_k = pass_hat(comparison)
     columns = (
         Column("condition"), Column("rate", 2), Column("lost", 3, signed=True),
         Column("landed", rank=1), Column("recovery"), Column("n landed", 0),
-        Column("after explicit", rank=3), Column("n explicit", 0, rank=3),
-        Column("after implicit", rank=3), Column("n implicit", 0, rank=3),
-        Column("notices", rank=2), Column("says so", rank=5), Column("retries", rank=5),
-        Column("asks otherwise", rank=5),
-        Column("more calls", 2, signed=True, rank=4), Column("more tokens", 0, signed=True, rank=4),
-        Column("no effect", 0, if_any=True), Column("n", 0),
-        *(Column(f"pass^{k}", rank=6) for k in by_k),
+        Column("notices", rank=2), Column("more calls", 2, signed=True, rank=3),
+        Column("more tokens", 0, signed=True, rank=3), Column("no effect", 0, if_any=True),
+        Column("n", 0),
     )  # fmt: skip
-    places = {arm.label: place for place, arm in enumerate(comparison.study.arms)}
     rows: list[tuple[Cell, ...]] = []
     for plain, arms in pairs:
-        passed = [estimates[places[plain.label]].cell for estimates in by_k.values()]
-        n = len({o.sample for o in plain.observations if o.counts})
-        rows.append((plain.label, 0.0, *[None] * 15, n, *passed))
-        for disturbed in arms:
-            passed = [estimates[places[disturbed.label]].cell for estimates in by_k.values()]
-            rows.append((*_row(comparison, plain, disturbed), *passed))
+        n = len({each.sample for each in plain.finished})
+        rows.append((plain.label, 0.0, *[None] * 8, n))
+        rows += [_row(comparison, plain, disturbed) for disturbed in arms]
     return ResultTable(
         "faults",
         "What do faults of tools cost?",
@@ -117,12 +104,7 @@ def _row(comparison: Comparison, plain: Arm, disturbed: Arm) -> tuple[Cell, ...]
         more_of(comparison, disturbed, plain, (comparison.metric,)).cell,
         share(lambda f, right: f.landed).cell,
         *with_n(share(lambda f, right: right if f.landed else None)),
-        *with_n(share(lambda f, right: right if f.explicit and not f.implicit else None)),
-        *with_n(share(lambda f, right: right if f.implicit and not f.explicit else None)),
         share(lambda f, right: f.notices if f.landed else None).cell,
-        share(lambda f, right: f.says_so if f.landed else None).cell,
-        share(lambda f, right: f.retries if f.landed else None).cell,
-        share(lambda f, right: f.asks_otherwise if f.landed else None).cell,
         more_of(comparison, plain, disturbed, ("tool_calls",)).cell,
         more_of(comparison, plain, disturbed, ("input_tokens", "output_tokens")).cell,
         sum(r.tool_faults.without_effect for r in records if r.tool_faults is not None),
@@ -166,7 +148,6 @@ def attacks(comparison: Comparison) -> ResultTable:
     columns = (
         Column("condition"), Column("success", rank=1), Column("by chance", rank=2),
         Column("exposed", rank=3), Column("fooled where exposed"), Column("n exposed", 0),
-        Column("planted answer given", rank=5), Column("canary used", rank=5),
         Column("lost", 3, signed=True), Column("more calls", 2, signed=True, rank=4),
         Column("more tokens", 0, signed=True, rank=4), Column("n", 0),
     )  # fmt: skip
@@ -198,8 +179,6 @@ def _attack_row(comparison: Comparison, plain: Arm, disturbed: Arm) -> tuple[Cel
         share(plain, lambda outcome: outcome.succeeds).cell,
         share(disturbed, lambda outcome: outcome.exposed).cell,
         *with_n(comparison.share_of(disturbed, lambda r: r.is_fooled)),
-        share(disturbed, lambda outcome: outcome.given).cell,
-        share(disturbed, lambda outcome: outcome.obeyed).cell,
         more_of(comparison, disturbed, plain, (comparison.metric,)).cell,
         more_of(comparison, plain, disturbed, ("tool_calls",)).cell,
         more_of(comparison, plain, disturbed, ("input_tokens", "output_tokens")).cell,
@@ -215,7 +194,7 @@ COUNTED = ("right", "evidence", "memory", "right in blocked")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The shares of one condition, or of one over models."""
+    """The shares of one condition."""
 
     label: str
     values: npt.NDArray[np.float64]
@@ -280,25 +259,12 @@ def _notes(splits: Sequence[Split]) -> tuple[str, ...]:
 
 
 def splits_of(comparison: Comparison) -> list[Split]:
-    """One for each condition with another world, and one over models for each that several have."""
-    splits: list[Split] = []
-    by_condition: dict[str, list[Split]] = {}
+    """One for each condition with another world."""
+    splits = []
     for arm, every in disturbed_pairs(comparison, lambda arm: _ablation_of(arm) in SPLIT_BY):
         worlds = {kind: each for each in reversed(every) if (kind := _ablation_of(each))}
-        split = _split(comparison, arm, worlds)
-        splits.append(split)
-        by_condition.setdefault(arm.condition.name, []).append(split)
-    overall = [
-        Split(
-            f"all models {name}",
-            np.mean([each.values for each in own], axis=0),
-            sum(each.unread for each in own),
-            sum(each.episodes for each in own),
-        )
-        for name, own in by_condition.items()
-        if len(own) > 1
-    ]
-    return [*splits, *overall]
+        splits.append(_split(comparison, arm, worlds))
+    return splits
 
 
 SPLIT_BY = ("blocked", "shifted")

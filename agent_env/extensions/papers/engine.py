@@ -23,10 +23,8 @@ from agent_env.extensions.papers.responses import (
     response_runs,
 )
 from agent_env.extensions.papers.results import (
-    AVERAGE,
     ExperimentResult,
     Key,
-    average_row,
     comparison_rows,
 )
 from agent_env.sdk.commands import WHAT, Opt, OptionGroup
@@ -374,8 +372,6 @@ class _Work:
             for run in runs.get(name, ())
         }
         ours = [(gold, replace(m, remark=lost.get(m.row) or m.remark)) for gold, m in ours]
-        if AVERAGE in experiment.published:
-            ours += average_row(ours, len(experiment.published) - 1, paper_row)
         reason, theirs = self._incomparable(experiment), self._by_authors(experiment)
         rows = comparison_rows(ours, experiment, paper_row, reason, theirs)
         about_gold = (f"{SAME_LEFT_OUT}: {', '.join(readings)}.",) if readings else ()

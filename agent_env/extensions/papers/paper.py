@@ -215,8 +215,6 @@ class Experiment:
     """Our figures; None where the experiment cannot be run."""
     not_reproduced: str = ""
     """Why it cannot be run, where `measure` is None."""
-    population: Population | None = None
-    """The paper's questions, where they are not those of the setups; `measure` checks them."""
     incomparable: str = ""
     """Why no value of ours can be compared with the paper's."""
     notes: tuple[str, ...] = ()

@@ -118,31 +118,6 @@ def comparison_rows(
     return tuple(rows)
 
 
-AVERAGE = "Average"
-"""The paper's row of the mean over its models."""
-
-
-def average_row(
-    ours: Sequence[tuple[str, Measurement]], papers: int, paper_row: Mapping[str, str]
-) -> list[tuple[str, Measurement]]:
-    """The means over our models, by reading and quantity, where there are several. They can be
-    compared where the models are those of the paper's rows, of which there are `papers`."""
-    values: dict[tuple[str, str], dict[str, float]] = {}
-    for gold, each in ours:
-        is_first = gold == ours[0][0]  # of the other readings only what differs is there
-        if is_first and each.estimate.value is not None and not each.row.startswith(Shortcut.ROW):
-            values.setdefault((gold, each.quantity), {})[each.row] = each.estimate.value
-    rows = []
-    for (gold, quantity), own in values.items():
-        known = {paper_row[row] for row in own if row in paper_row}
-        method = f"the mean of {len(own)} models"
-        reason = "" if len(known) == len(own) == papers else f"{method}, the paper's of {papers}"
-        mean = Estimate(sum(own.values()) / len(own), method=method, samples=len(own))
-        if len(own) > 1:
-            rows.append((gold, Measurement(AVERAGE, quantity, mean, incomparable=reason)))
-    return rows
-
-
 def _verdict(paper: float, ours: Estimate, incomparable: str, quantity: Quantity) -> str:
     """The verdict on a value of ours beside the paper's."""
     if ours.value is None:

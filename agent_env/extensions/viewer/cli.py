@@ -18,7 +18,7 @@ def view(
     port: Annotated[int, Opt("0: any free one.", min=0, max=65535)] = 8321,
     browser: Annotated[bool, Opt("Open it in the web browser.", flag="--open")] = False,
 ) -> None:
-    """Look at runs and episodes in a web browser, also while they go on. On this machine only.
+    """Look at runs in a web browser, also while they go on. On this machine only.
 
     Example: agent-env view runs
     """

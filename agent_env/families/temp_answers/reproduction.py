@@ -13,7 +13,6 @@ from pathlib import Path
 from agent_env.extensions.papers.paper import (
     Evidence,
     Experiment,
-    Population,
     Quantity,
     Questions,
     Reproduction,
@@ -87,15 +86,7 @@ def _setup(name: str, *options: str, where: tuple[str, ...] = (), note: str = ""
     return Setup(name, "questions", run, notes=(note,) if note else ())
 
 
-TTQA = Population("TTQA's 1,103 head and 634 tail questions, asked of 6 models by 2 prompts", 1737)
-TOT = Population(
-    "ToT's 1,016 arithmetic and 681 semantic questions, asked of 6 models by 2 prompts", 1697
-)
-BOTH = Population("3,434 questions: TTQA's 1,737 and ToT's 1,697", 3434)
-
-
-def _datasets(population: Population) -> tuple[str, ...]:
-    return ("ttqa", "tot") if population is BOTH else ("ttqa",) if population is TTQA else ("tot",)
+TTQA, TOT, BOTH = ("ttqa",), ("tot",), ("ttqa", "tot")
 
 
 def _experiment(
@@ -106,15 +97,14 @@ def _experiment(
     measure: Measure,
     *notes: str,
     scope: Scope,
-    population: Population,
+    datasets: tuple[str, ...],
     setups: tuple[str, ...] = MAIN,
     has_modes: bool = True,
     incomparable: str = "",
 ) -> Experiment:
     return Experiment(
         name, title, quantities, published, setups,
-        measure=measured(measure, scope, _datasets(population), setups, has_modes),
-        population=population,
+        measure=measured(measure, scope, datasets, setups, has_modes),
         incomparable=incomparable, notes=(*notes, MODES) if has_modes else notes,
     )  # fmt: skip
 
@@ -161,40 +151,40 @@ PAPER = Reproduction(
             "table2", "Table 2: questions by unit of the answer",
             (Quantity("questions", "questions", 0),), measures.TABLES["table2"], measures.units,
             has_modes=False,
-            scope="questions", population=BOTH,
+            scope="questions", datasets=BOTH,
         ),
         _experiment(
             "figure2", "Figures 2 and 3: models by exact match, sMAPE and MASE", SCORES,
             measures.FIGURES_2_3, measures.rankings,
             "The paper draws these means over splits and prompts; its values here are the means of "
             "the eight rows of a model in Tables 11 and 12.",
-            scope="model", population=BOTH,
+            scope="model", datasets=BOTH,
         ),
         _experiment(
             "figure4", "Figure 4: Spearman's correlation between metrics over models and prompts",
             PAIRS, measures.TABLES["figure4"], measures.correlations,
             "The interval comes from a resampling of the files; the paper has 24 a dataset.",
-            scope="dataset", population=BOTH,
+            scope="dataset", datasets=BOTH,
         ),
         _experiment(
             "table3", "Table 3: most frequent absolute errors", (Quantity("share", "%", 2),),
             measures.TABLES["table3"], measures.frequent_errors,
-            scope="dataset", population=BOTH,
+            scope="dataset", datasets=BOTH,
         ),
         _experiment(
             "table4", "Table 4: question types of all answers and of those off by one (ToT)",
             OFF_BY_ONE, measures.TABLES["table4"], measures.question_types,
-            scope="dataset", population=TOT,
+            scope="dataset", datasets=TOT,
         ),
         _experiment(
             "table5", "Table 5: answer formats of all answers and of those off by one (TTQA)",
             OFF_BY_ONE, measures.TABLES["table5"], measures.answer_formats,
-            scope="dataset", population=TTQA,
+            scope="dataset", datasets=TTQA,
         ),
         _experiment(
             "table6", "Table 6: sMAPE and MASE of errors below and above 0", DIRECTIONS,
             measures.TABLES["table6"], measures.directions, CLUSTERS,
-            scope="dataset", population=BOTH,
+            scope="dataset", datasets=BOTH,
         ),
         _experiment(
             "table8", "Table 8: responses without strict JSON, by generation (ToT)",
@@ -203,7 +193,7 @@ PAPER = Reproduction(
             "The paper asked 50 questions of the semantic split; here all of the ToT files, and "
             "the graph questions of runs with and without the start of the object (`prefill`).",
             setups=("zero-shot", "object-begun"), has_modes=False,
-            scope="dataset", population=TOT,
+            scope="dataset", datasets=TOT,
             incomparable="all questions of the files, the paper's are 50 semantic ones",
         ),
         _experiment(
@@ -212,7 +202,7 @@ PAPER = Reproduction(
             measures.TABLES["table9"], measures.markers,
             "Runs: one message with everything, against system and user messages.",
             setups=("zero-shot", "one-message"), has_modes=False,
-            scope="head", population=TTQA,
+            scope="head", datasets=TTQA,
         ),
         Experiment(
             "table10", "Table 10: BERTScore of numbers", (),
@@ -222,39 +212,39 @@ PAPER = Reproduction(
         _experiment(
             "table11", "Table 11: performance on TTQA", SCORES, measures.TABLES["table11"],
             measures.performance("ttqa"), CLUSTERS,
-            scope="file", population=TTQA,
+            scope="file", datasets=TTQA,
         ),
         _experiment(
             "table12", "Table 12: performance on ToT", SCORES, measures.TABLES["table12"],
             measures.performance("tot"), CLUSTERS,
-            scope="file", population=TOT,
+            scope="file", datasets=TOT,
         ),
         _experiment(
             "table13", "Table 13: answers for which each metric is defined (TTQA)", COUNTS,
             measures.TABLES["table13"], measures.defined("ttqa"),
-            scope="prompting", population=TTQA,
+            scope="prompting", datasets=TTQA,
         ),
         _experiment(
             "table14", "Table 14: answers for which each metric is defined (ToT)", COUNTS,
             measures.TABLES["table14"], measures.defined("tot"),
-            scope="prompting", population=TOT,
+            scope="prompting", datasets=TOT,
         ),
         _experiment(
             "figure11", "Figure 11: correct arithmetic in the responses of right and wrong answers",
             (Quantity("right answers", "%"), Quantity("wrong answers", "%")), {},
             measures.reasoning, NO_VALUES, "It has ToT alone.",
-            scope="dataset", population=TOT,
+            scope="dataset", datasets=TOT,
         ),
         _experiment(
             "figure5", "Figure 5: possible sMAPE by exact match", POSSIBLE, {},
             measures.possible_smape, "A bound without data.",
-            scope="questions", population=BOTH, has_modes=False,
+            scope="questions", datasets=BOTH, has_modes=False,
         ),
         _experiment(
             "figures6-10", "Figures 6 to 10: distributions of the gold answers", DENSITIES, {},
             measures.label_densities, NO_VALUES,
             f"Distinct questions; {BINS} bins of equal width from the least to the greatest.",
-            scope="questions", population=BOTH,
+            scope="questions", datasets=BOTH,
         ),
         Experiment("figures12-13", "Figures 12 and 13: sMAPE and MASE by exact match", (),
                    not_reproduced="its points are the rows of Tables 11 and 12"),

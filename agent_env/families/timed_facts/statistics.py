@@ -17,8 +17,7 @@ def extraction(comparison: Comparison) -> ResultTable:
     ]
     cells = []
     for name in EXTRACTION_METRICS if arms else ():
-        values = comparison.columns(name, arms)
-        cells.append([comparison.mean_of(column).cell for column in values.T])
+        cells.append([each.cell for each in comparison.estimates_over(arms, name)])
     columns = (
         Column("condition"),
         *(Column(name.replace("_", " "), 3) for name in EXTRACTION_METRICS),

@@ -100,9 +100,9 @@ def _rows(
         part[list(rows)] = whole[list(rows)]
         for arm, column in zip(arms, part.T, strict=True):
             is_shortcut = arm.condition.name == Shortcut.CONDITION
-            yield Measurement(
-                arm.label if is_shortcut else arm.model, name, comparison.mean_of(column)
-            )
+            is_rate = bool(np.isin(column[~np.isnan(column)], (0.0, 1.0)).all())
+            (mean,) = comparison.estimates(column[:, None], "rate" if is_rate else "mean")
+            yield Measurement(arm.label if is_shortcut else arm.model, name, mean)
 
 
 def _figure(category: Category) -> Experiment:

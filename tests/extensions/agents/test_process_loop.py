@@ -120,7 +120,7 @@ def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
     name = next(c.agent.name for c in solved[0].manifest.conditions if c.agent is not None)
     assert ours.split()[:3] == ["web", "loop", "1.000"]
     assert theirs.split()[:3] == [f"web~by-{name}", name, "1.000"]
-    done = agent_env("compare", str(solved[0].path), "--contrast", f"{name}:loop")
+    done = agent_env("compare", str(solved[0].path))
     assert done.returncode == 0, done.stderr
     assert f"web and web~by-{name} (one sample)" in done.stdout
     (trace,) = solved[0].path.glob("episodes/web~by-*/*.jsonl")

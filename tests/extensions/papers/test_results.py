@@ -4,7 +4,7 @@ import pytest
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.extensions.papers.paper import Experiment, Quantity
-from agent_env.extensions.papers.results import average_row, comparison_rows
+from agent_env.extensions.papers.results import comparison_rows
 from agent_env.sdk.results import Measurement
 
 EM = Quantity("EM")
@@ -42,7 +42,7 @@ def test_a_value_is_equal_or_inside_or_outside(value, low, high, verdict):
     )
 
 
-def test_verdicts_and_average_rows_are_over_the_same_questions_and_models():
+def test_verdicts_are_over_the_same_questions():
     ours = Estimate(49.3, 40.0, 60.0)
     assert row(ours, 49.3, reason="60 questions, the paper's are 600").verdict == (
         "not comparable: 60 questions, the paper's are 600"
@@ -57,12 +57,3 @@ def test_verdicts_and_average_rows_are_over_the_same_questions_and_models():
     first, second = comparison_rows(ours, Experiment("t", "", (EM,)), {}, lambda each: "", theirs)
     assert first.theirs is not None
     assert second.theirs is None
-    ours = [
-        ("", Measurement(name, "EM", Estimate(value))) for name, value in (("a", 10.0), ("b", 30.0))
-    ]
-    known = {"a": "A", "b": "B"}
-    ((_, both),) = average_row(ours, 2, known)
-    assert (both.row, both.estimate.value, both.incomparable) == ("Average", 20.0, "")
-    ((_, part),) = average_row(ours, 8, known)
-    assert part.incomparable == "the mean of 2 models, the paper's of 8"
-    assert average_row(ours[:1], 8, known) == []

@@ -6,9 +6,7 @@ A whole world fits into one event table: lives are its rows of kind `person`.
 
 from __future__ import annotations
 
-import itertools
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -255,8 +253,6 @@ def parse_spans(text: str) -> tuple[range, ...]:
     return tuple(spans)
 
 
-ONE_AT_A_TIME: frozenset[Relation] = frozenset({"holds_office", "manages"})
-"""Relations in which an object has one subject at a time."""
 INTERVAL_COLUMNS = ("subject", "relation", "object", "start", "end")
 
 
@@ -284,19 +280,6 @@ def _interval(raw: dict[str, str]) -> IntervalRow:
     if end is not None and end < start:
         raise ValueError(f"'{raw['subject']}' {relation} until {end}, before the start on {start}")
     return IntervalRow(**{name: own[name] for name in INTERVAL_COLUMNS})
-
-
-def overlaps(rows: Iterable[IntervalRow]) -> Iterator[tuple[IntervalRow, IntervalRow]]:
-    """Pairs of rows that give one object two subjects on the same day, where it can have one."""
-    rows_by_post: dict[tuple[str, str], list[IntervalRow]] = defaultdict(list)
-    for row in rows:
-        if row.relation in ONE_AT_A_TIME:
-            rows_by_post[row.relation, row.object].append(row)
-    for spans in rows_by_post.values():
-        spans.sort(key=lambda row: row.start)
-        for before, after in itertools.pairwise(spans):
-            if before.end is None or after.start <= before.end:
-                yield before, after
 
 
 PERSON = "person"

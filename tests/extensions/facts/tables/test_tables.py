@@ -11,7 +11,6 @@ from agent_env.errors import DatasetError
 from agent_env.extensions.facts.fiction.world import make_world
 from agent_env.extensions.facts.tables.tables import (
     IntervalRow,
-    overlaps,
     read_intervals,
     read_world,
     shipped_tables,
@@ -21,7 +20,6 @@ from agent_env.extensions.facts.tables.tables import (
 
 MARA = IntervalRow("Mara Thell", "holds_office", "Reeve", date(1900, 1, 1), date(1903, 12, 31))
 JOSS = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1904, 1, 1), None)
-EARLY = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1903, 12, 31), None)
 PLAYER = IntervalRow("Joss Carrow", "plays_for", "Rovers", date(1890, 5, 1), date(1892, 5, 1))
 
 
@@ -34,11 +32,6 @@ def test_tables_and_worlds_are_read_as_written(tmp_path):
         "Joss Carrow,holds_office,Reeve,1904-01-01,",
     ]
     assert read_intervals(file) == (MARA, JOSS, PLAYER)
-    assert list(overlaps([JOSS, MARA])) == []
-    assert list(overlaps([EARLY, MARA])) == [(MARA, EARLY)]
-    assert (
-        list(overlaps([PLAYER, IntervalRow("B", "plays_for", "Rovers", PLAYER.start, None)])) == []
-    )
     world, file = make_world(200, seed=4), tmp_path / "world.csv"
     write_world(world, file)
     found = read_world(file, shipped_tables())
