@@ -40,15 +40,11 @@ TextIndex: TypeAlias = "FullText | TantivyText"
 def index_of(store: SqlitePages, note: Note) -> TextIndex:
     """The search over a built store: FTS5, or above MANY pages tantivy in the folder beside its
     file, made where it is not there. `note` hears why a large one is served by the slower kind."""
-    count = store.size()
-    if count > MANY:
-        if find_spec("tantivy") is None:
-            note(f"{count} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
-        else:
-            try:
-                return TantivyText.build(store, note)
-            except StorageError as exc:
-                note(f"{count} pages are searched by FTS5: {exc}")
+    if _goes_by_tantivy(store, note):
+        try:
+            return TantivyText.build(store, note)
+        except StorageError as exc:
+            note(f"{store.size()} pages are searched by FTS5: {exc}")
     return FullText(store.connection) if _is_indexed(store) else FullText.in_memory(store.texts())
 
 
@@ -56,12 +52,19 @@ def make_index(store: SqlitePages, note: Note) -> None:
     """Indexes what was stored without an index, in the store's file or beside it."""
     if _has_index(store):
         FullText(store.connection).remove()
-    if store.size() <= MANY or find_spec("tantivy") is None:
+    if _goes_by_tantivy(store, note):
+        index_of(store, note)
+    else:
         index = FullText(store.connection)
         index.add(store.texts())
         index.finish()
-    else:
-        index_of(store, note)
+
+
+def _goes_by_tantivy(store: SqlitePages, note: Note) -> bool:
+    is_large, is_there = store.size() > MANY, find_spec("tantivy") is not None
+    if is_large and not is_there:
+        note(f"{store.size()} pages are searched by FTS5; faster: pip install 'agent-env[search]'")
+    return is_large and is_there
 
 
 def _has_index(store: SqlitePages) -> bool:

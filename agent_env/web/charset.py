@@ -52,7 +52,7 @@ def decode(body: bytes, content_type: str = "") -> str:
     for mark, name in _MARKS:
         if body.startswith(mark):
             return body[len(mark) :].decode(name, "replace")
-    announced = [name for name in (_from_header(content_type), _from_page(body)) if name]
+    announced = [name for name in (_from_header(content_type), declared(body)) if name]
     for name in sorted([*announced, "utf-8"], key=_order):
         try:
             return body.decode(name)
@@ -71,7 +71,8 @@ def _from_header(content_type: str) -> str | None:
     return _python_name(match.group(1)) if match else None
 
 
-def _from_page(body: bytes) -> str | None:
+def declared(body: bytes) -> str | None:
+    """The encoding that the page itself names; None where it names none that is known."""
     match = _IN_PAGE.search(body[:_HEAD].lower())
     name = _python_name(match.group(1).decode("ascii", "replace")) if match else None
     return "utf-8" if name is not None and name.startswith("utf-16") else name

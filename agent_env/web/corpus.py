@@ -20,6 +20,7 @@ import zstandard
 from agent_env.errors import ConfigError, ToolError
 from agent_env.extras import need_extra
 from agent_env.records.pages import Page
+from agent_env.web.charset import declared, decode
 from agent_env.web.fetch_content import PLAIN, read_content
 from agent_env.web.metadata import all_dates
 from agent_env.web.stored import page_key
@@ -295,7 +296,8 @@ def _rows_of_folder(folder: Path, named: Mapping[str, str], skipped: int) -> Ite
             yield place, f"it cannot be read: {exc.strerror}"
             continue
         if kind == "text/html":
-            yield place, {"id": place, "html": data, "kind": kind}
+            html = decode(data) if declared(data) else data
+            yield place, {"id": place, "html": html, "kind": kind}
         else:
             yield place, {"id": place, "text": data.removeprefix(b"\xef\xbb\xbf"), "kind": kind}
 

@@ -33,13 +33,20 @@ def import_files(
     the first of them is a ConfigError. `columns`: such as `url=link,text=body`."""
     named = parse_columns(columns)
     forms = {file: form_of(file) for file in files}  # refused before anything is read
+    is_new = not store.exists()
     with closing(SqlitePages(store)) as pages:
         pages.connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        for file, form in forms.items():
-            if form == "warc":
-                yield from _import_warc(pages, file, note)
-            else:
-                yield from _import_documents(pages, file, columns, named, note, is_strict)
+        try:
+            for file, form in forms.items():
+                if form == "warc":
+                    yield from _import_warc(pages, file, note)
+                else:
+                    yield from _import_documents(pages, file, columns, named, note, is_strict)
+        except ConfigError:
+            if is_new and not pages.size():
+                pages.close()
+                store.unlink()
+            raise
         make_index(pages, note)
 
 

@@ -229,6 +229,27 @@ def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path, name, data, column
     with pytest.raises(ConfigError) as error:
         imported(tmp_path, written(tmp_path / name, data), columns=columns)
     assert message in str(error.value)
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_html_of_a_folder_is_read_in_the_encoding_that_it_names(tmp_path):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    page = '<html><head><meta charset="{}"><title>Łódź</title></head><p>Żółw, 3 May.</p></html>'
+    written(folder / "a.html", page.format("iso-8859-2").encode("iso-8859-2"))
+    written(folder / "b.html", page.format("utf-8").encode())
+    written(folder / "c.html", "<html><p>Żółw</p></html>".encode("iso-8859-2"))
+    _, store, notes = imported(tmp_path, folder)
+    assert {title for title, _ in texts(store).values()} == {"Łódź"}
+    assert all("Żółw, 3 May." in text for _, text in texts(store).values())
+    assert notes == ["left out site, c.html: its html is not UTF-8 at byte 9"]
+
+
+def test_many_documents_without_the_faster_index_say_what_makes_search_fast(tmp_path, monkeypatch):
+    monkeypatch.setattr("agent_env.web.built.MANY", 2)
+    monkeypatch.setattr("agent_env.web.built.find_spec", lambda name: None)
+    _, _, notes = imported(tmp_path, written(tmp_path / "c.jsonl", lines(ROWS)))
+    assert notes == ["3 pages are searched by FTS5; faster: pip install 'agent-env[search]'"]
 
 
 def test_parquet_without_a_text_column_and_an_empty_folder_are_refused(tmp_path):
