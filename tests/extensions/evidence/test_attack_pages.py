@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from agent_env.extensions.evidence.attack_pages import (
     AttackTarget,
     attack_on,
-    contradictions,
     false_text,
     mentions,
     moved,
@@ -28,6 +27,7 @@ from agent_env.records.disturbance import ChangedPage, Disturbance, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Proof, Sample
 from agent_env.web.opened import Web
+from tests.extensions.evidence.refuting import contradictions
 
 URL = "https://encyclopedia.example/article/Falklands_War"
 TEXT = "Falklands War. It began on 2 April 1982 and ended on June 14, 1982.\nFirst day: 1982-04-02"
@@ -104,13 +104,6 @@ def test_a_page_is_false_where_the_planted_answer_follows_and_nothing_refutes_it
         "\n- In the Gazette"
         "\n- List of wars <https://encyclopedia.example/article/List_of_wars>"
     )
-    broken = PAGE.model_copy(
-        update={"text": f"{TEXT}\nIt was fought from 9 May 1982 to 3 May 1982."}
-    )
-    assert variants("false-page", replace(TARGET, proving=(broken,))) == {}
-    made = variants("false-page", replace(TARGET, proving=(broken, PAGE)))
-    assert all("fought" not in attack.pages[0].text for attack in made.values())
-    assert sorted(made) == ["1", "2"]
 
 
 def test_answers_and_dates_move_as_they_are_written():

@@ -6,13 +6,13 @@ from contextlib import closing
 from datetime import date
 
 import agent_env as ae
-from agent_env.extensions.evidence.attack_pages import contradictions
 from agent_env.extensions.evidence.attacks import planted_answers
 from agent_env.extensions.facts.sealed import SealedWeb
 from agent_env.extensions.facts.tables.articles import article_url
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.scoring.evidence import dates_in, stands_in
+from tests.extensions.evidence.refuting import contradictions
 from tests.families.time_puzzles.brute_force import holds, solve
 
 
