@@ -220,7 +220,7 @@ _FACT, _EXPLICIT = re.compile(r"^- (.+)$", re.M), re.compile(r"^Where it says .*
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)])\. ")
 _LINK = re.compile(r"^(?:- .*|.* \| .*)$", re.M)
 """Items and rows, which name other things too."""
-_FRAME = re.compile(r"^My notes: | (?:begins|ends)$")
+_FRAME = re.compile(r"^My notes: | (?:begins?|ends?)$|^Report of (?:the )?")
 """Additions of notes and reports to the name of their subject."""
 _NAME = re.compile(r"(?<!\w)[^\W_a-z][\w'’-]*(?:\.? [^\W_a-z][\w'’-]*)*")
 """Consecutive words that begin with a capital or a digit."""
@@ -237,7 +237,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SMALL = frozenset(
     """the a an of in on at to and or by for from with as was were is that which who whose whom had
     has have did do be been into over out after before there their his her its it they he she
-    when where during""".split()
+    when where during between among""".split()
 )
 
 

@@ -133,7 +133,8 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
         search = OverlaySearch(Web(web.search, web, foreign=False), overlay(puzzle, SHIFTED, web))
         plain = asyncio.run(web.search.search(query, 5))
         shifted = asyncio.run(search.search(query, 5))
-        assert of_things(plain)[:3] == of_things(shifted)[:3]
+        # where a month's page is gone, the next of its site has its place
+        assert sorted(of_things(plain)[:3]) == sorted(of_things(shifted)[:3])
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)

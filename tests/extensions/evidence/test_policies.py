@@ -90,8 +90,8 @@ def ran_alone(tmp_path, model, **options):
 def test_who_cites_a_page_that_was_shown_has_read_it_and_who_nearly_does_has_guessed(
     tmp_path, cite, verdict
 ):
-    # with seed 1 a guess is by chance a date of a page that was shown
-    (records,) = ran_alone(tmp_path, Saying(cite), seed=2).values()
+    # with seed 2 a guess is by chance a date of a page that was shown
+    (records,) = ran_alone(tmp_path, Saying(cite), seed=1).values()
     wrong = [each for each in records if not each.is_right and each.answer]
     assert len(wrong) >= 3
     assert {each.verdict for each in wrong} == {verdict}
@@ -132,7 +132,7 @@ PLANTED = {
 }  # fmt: skip
 
 
-SEEDS = {"guesser": 17}
+SEEDS = {"guesser": 31}
 """Of a run in which no guess agrees by chance with another date that was shown."""
 
 

@@ -78,8 +78,8 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
     told = agent_env("show", "run", "--why", "--json", cwd=tmp_path)
-    (row,) = json.loads(told.stdout)["evidence"]["rows"]
-    assert (row["condition"], row["read"], row["shown"]) == ("web", 8, 1.0)
+    row = json.loads(told.stdout)["answers"]["rows"][-1]
+    assert (row["condition"], row["right"], row["read"]) == ("web", 8, 8)
 
 
 def test_webs_of_tables_are_built_or_their_defects_named(tmp_path):

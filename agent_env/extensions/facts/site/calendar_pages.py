@@ -7,11 +7,11 @@ import calendar
 import re
 from calendar import day_name, month_name
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial
 
-from agent_env.extensions.facts.site.encyclopedia import category_url, counted, dates_text
+from agent_env.extensions.facts.site.encyclopedia import category_url, dates_text, span_text
 from agent_env.extensions.facts.site.sheet import (
     Block,
     Row,
@@ -27,7 +27,6 @@ from agent_env.extensions.facts.site.surroundings import (
     Dated,
     Surroundings,
     dated,
-    length_days,
     presidency,
 )
 from agent_env.extensions.facts.tables.articles import (
@@ -41,6 +40,7 @@ from agent_env.temporal.days import PartialDate
 
 Entry = tuple[date, str, str, str]
 """A day, whether it begins or ends, the title of its article, and what it is."""
+BEFORE_NAMES = {"born": "birth of ", "died": "death of "}
 LEAST_OF_MONTH, LEAST_OF_DAY, LEAST_ALIKE, LEAST_OF_KIND = 2, 3, 3, 5
 PAGES_UP_TO = 2_000
 """Events and people of a world above which it has pages of years alone."""
@@ -48,8 +48,8 @@ PAGES_UP_TO = 2_000
 
 def entries_of(tables: FactTables) -> Iterator[Entry]:
     """Beginnings, ends, births and deaths that are known to the day."""
-    items = [(dated(row), "first day", "last day", row.summary) for row in tables.events]
-    items += [(presidency(term), "first day", "last day", "") for term in tables.presidents]
+    items = [(dated(row), "began", "ended", row.summary) for row in tables.events]
+    items += [(presidency(term), "began", "ended", "") for term in tables.presidents]
     lives = [(Dated(r.person, r.start, r.end), r.description) for r in tables.people]
     lives += [(Dated(r.person, r.start, None), r.description) for r in tables.living]
     items += [(life, "born", "died", what) for life, what in lives]
@@ -61,7 +61,7 @@ def entries_of(tables: FactTables) -> Iterator[Entry]:
         for bound, what in ((item.start, begins), (item.end if begins else None, ends)):
             if bound is not None and (not isinstance(bound, PartialDate) or bound.day):
                 day = bound.first if isinstance(bound, PartialDate) else bound
-                yield day, what, item.title, about if what != "last day" else ""
+                yield day, what, item.title, about if what != "ended" else ""
 
 
 def calendar_pages(tables: FactTables, around: Surroundings) -> Iterator[partial[Iterator[Sheet]]]:
@@ -96,7 +96,7 @@ def calendar_pages(tables: FactTables, around: Surroundings) -> Iterator[partial
             yield partial(_one, timeline, kind, tuple(sorted(items, key=lambda i: i.first)))
     for name, items in alike.items():
         if LEAST_ALIKE <= len(items) <= 60:
-            yield partial(_one, disambiguation, name, tuple(items))
+            yield partial(_one, disambiguation, name, tuple(sorted(items, key=lambda i: i.first)))
     if tables.presidents:
         yield partial(_one, presidents_list, tables.presidents)
 
@@ -105,14 +105,15 @@ def _one(make: object, *parts: object) -> Iterator[Sheet]:
     yield make(*parts)  # type: ignore[operator]
 
 
-def _items(w: Writer, entries: Iterable[Entry]) -> Block:
+def _items(w: Writer, entries: Iterable[Entry], before: Mapping[str, str] = BEFORE_NAMES) -> Block:
     """Each with its whole date, so that the line can be told apart from what only names it."""
     items = []
     for day, what, title, about in entries:
-        item = f"{w.weekday(day)}: {link(title, article_url(title))}"
-        item += f", {about}" if about and what in ("born", "died") else ""
-        item += f" ({what})" if what else ""
-        items.append(item if what in ("born", "died") or not about else f"{item}. {about}")
+        item = f"{w.weekday(day)}: {before.get(what, '')}{link(title, article_url(title))}"
+        if what in ("born", "died"):
+            items.append(f"{item}, {about}" if about else item)
+        else:
+            items.append(f"{item} {what}. {about}".replace(" .", ".").strip())
     return lines("ul", *items)
 
 
@@ -126,13 +127,13 @@ def year_page(year: int, entries: tuple[Entry, ...], ruling: tuple[Dated, ...]) 
     )  # fmt: skip
     blocks = [lines("p", lead)]
     for name, whats in (
-        ("Events", ("", "first day", "last day")),
+        ("Events", ("", "began", "ended")),
         ("Births", ("born",)),
         ("Deaths", ("died",)),
     ):
         own = [entry for entry in entries if entry[1] in whats]
         if own:
-            blocks += [lines("h2", name), _items(w, own)]
+            blocks += [lines("h2", name), _items(w, own, {})]
     if ruling:
         rows: list[Row] = [("Reign or office", "From", "Until")]
         rows += [
@@ -170,14 +171,12 @@ def timeline(kind: str, items: tuple[Dated, ...]) -> Sheet:
     w, title = Writer("timeline", kind), f"Timeline of {plural(kind)}"
     rows: list[Row] = [("Year", capital(kind), "Dates", "Length")]
     for item in items:
-        days = length_days(item)
-        length = "" if days is None else counted(days, "day")
         rows.append(
             (
                 str(item.first.year),
                 link(*item.link),
                 dates_text(item, w),
-                length or "not known to the day",
+                span_text(item) or "not known to the day",
             )
         )
     lead = lines("p", w.say("calendar_pages.timeline", kinds=plural(kind)))

@@ -31,13 +31,13 @@ from agent_env.extensions.facts.site.sheet import (
 )
 from agent_env.extensions.facts.site.surroundings import Around, Dated, dated, length_days
 from agent_env.extensions.facts.tables.articles import (
-    EDGE_WORDS,
     Edge,
     almanac_url,
     article_url,
     event_title,
     notes_url,
     presidency_title,
+    report_title,
     report_url,
     reported_day,
 )
@@ -52,6 +52,8 @@ from agent_env.temporal.days import PartialDate
 from agent_env.temporal.systems.catalogue import open_calendar
 
 DAY = timedelta(days=1)
+MANY_DAYS = 100
+"""A length above it is told in months and years."""
 LATEST = date(2025, 12, 1)
 """What pages tell of as past is not later, in tables that do not age."""
 
@@ -128,7 +130,7 @@ def _sources(row: EventRow, is_printed: bool, w: Writer) -> Iterator[str]:
 
 
 def _source(row: EventRow, edge: Edge, day: date, w: Writer) -> str:
-    title = f"“{event_title(row.event)} {EDGE_WORDS[edge]}”"
+    title = f"“{report_title(row, edge)}”"
     return f"{link(title, report_url(row.event, edge, day))}, The Gazette, {w.day(day + DAY)}."
 
 
@@ -164,8 +166,8 @@ def _infobox(row: EventRow, around: Around, w: Writer, is_late: bool) -> Block:
     if row.years:
         rows.append(("Years", ", ".join(map(str, row.years))))
     item = dated(row)
-    if item is not None and (days := length_days(item)) is not None:
-        rows.append(("Length", counted(days, "day")))
+    if item is not None and length_days(item) is not None:
+        rows.append(("Length", span_text(item)))
     rows += [("People", link(*person.link)) for person in around.people]
     return infobox(*rows)
 
@@ -191,9 +193,9 @@ def _course(item: Dated, w: Writer, words: dict[str, str]) -> Iterator[str]:
     key = "course.one_weekday" if days == 1 else "course.two_weekdays"
     text = w.say(key, weekday=w.weekday(item.start), weekday_end=w.weekday(end), **words)
     if days > 1:
-        span = length_text(item.first, item.last)
+        span = length_text(item.first, item.last + DAY)
         more = w.say(
-            "course.long_length" if days > 62 else "course.length",
+            "course.long_length" if days > MANY_DAYS else "course.length",
             days=counted(days, "day"), length=span, **words,
         )  # fmt: skip
         text = f"{text} {more}"
@@ -383,11 +385,21 @@ def length_text(first: date, last: date) -> str:
     return listed([*parts, counted(rest, "month")] if rest or not parts else parts)
 
 
+def span_text(item: Dated) -> str:
+    """How long it lasted, both ends counted; "" where that is unknown."""
+    days = length_days(item)
+    if days is None:
+        return ""
+    return counted(days, "day") if days <= MANY_DAYS else length_text(item.first, item.last + DAY)
+
+
 def counted(number: int, unit: str) -> str:
     return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def _nth(number: int) -> str:
+    if number == 1:
+        return "first"
     end = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if number % 100 in (11, 12, 13) else end}"
 
@@ -449,12 +461,6 @@ def person_article(row: LifeRow, level: Difficulty, around: Around, invented: bo
         )
     )  # fmt: skip
     life.append(w.say("person.age", person=name, age=age))
-    n = (row.end - row.start).days + 1
-    life.append(w.say("person.days", person=name, days=counted(n, "day")))
-    known = [n for n in (18, 30, 40, 50, 60, 70) if n <= age]
-    for n in w.rng.sample(known, min(2, len(known))):
-        weekday = w.weekday(_later(row.start, n))
-        life.append(w.say("person.birthday", person=name, n=n, nth=_nth(n), weekday=weekday))
     return _on_person(row, [lead], box, life, w, around, invented)
 
 
@@ -482,7 +488,7 @@ def _on_person(
     name = row.person
     blocks = [lines("p", *lead), infobox(*box)]
     if isinstance(row, LifeRow) and (story := stories().get(name)):
-        blocks += [lines("h2", w.say("headings.story")), lines("p", story)]
+        blocks += [lines("h2", w.say("headings_of_people.story_head")), lines("p", story)]
     blocks += [
         lines("h2", w.say("headings_of_people.life_head")),
         lines("p", life[0], " ".join(life[1:])),
@@ -497,16 +503,15 @@ def _on_person(
                 f"{capital(link(*each.named))} ({dates_text(each, w)}), "
                 f"at {years_between(row.start, each.first)}"
                 for each in events
+                if each.first.year > row.start.year
             )
             blocks += [lines("h2", w.say(f"headings_of_people.{key}_head"))]
             blocks += [lines("p", w.say(f"person.{key}", person=name)), lines("ul", *items)]
-    if around.before and around.after:
-        near = {
-            key: f"{link(*each.link)} (born {w.day(each.start)})"
-            for key, (each,) in (("before", around.before), ("after", around.after))
-        }
-        blocks.append(lines("p", w.say("person.born_near", person=name, **near)))
     blocks += _calendars([("Birth", row.start), ("Death", getattr(row, "end", None))], w)
+    near = [f"{link(*each.link)} (born {w.day(each.start)})"
+            for each in (*around.before, *around.after)]  # fmt: skip
+    if near:
+        blocks += [lines("h2", w.say("headings.see_also")), lines("ul", *near)]
     truth = f"{'invented world' if invented else 'fact table'}; life: {name}; {row.source}"
     return Sheet(article_url(name), name, tuple(blocks), truth)
 
@@ -521,14 +526,13 @@ def object_article(name: str, spells: tuple[IntervalRow, ...]) -> Sheet:
     """The article on an office or a club, with everyone in it."""
     w = Writer("object", name)
     is_office = spells[0].relation == "holds_office"
-    what = "an office that the townspeople vote on" if is_office else "a club"
+    what = "an office for which the townspeople vote" if is_office else "a club"
     people = dict.fromkeys(spell.subject for spell in spells)
     first, last = spells[0], spells[-1]
     told = (
         (
-            f"The first name in its list, {first.subject}, stands there from {w.day(first.start)} "
-            f"on, the latest, {last.subject}, from {w.day(last.start)} on. The list has "
-            f"{counted(len(people), 'name')}."
+            f"Its list of {counted(len(people), 'name')} begins with {first.subject}, from "
+            f"{w.day(first.start)} on; the latest is {last.subject}, from {w.day(last.start)} on."
         )
         if len(people) > 1
         else ""
@@ -569,7 +573,7 @@ def presidency_article(
         course.append(w.say("presidency.sworn", person=person, weekday=w.weekday(term.start)))
         if term.end:
             days = counted((term.end - term.start).days + 1, "day")
-            span = length_text(term.start, term.end)
+            span = length_text(term.start, term.end + DAY)
             course[-1] += " " + w.say("presidency.length", person=person, days=days, length=span)
     blocks += [lines("h2", w.say("headings.course")), lines("p", *course)]
     named = {

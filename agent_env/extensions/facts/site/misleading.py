@@ -21,6 +21,7 @@ from agent_env.extensions.facts.site.sheet import (
     lines,
     link,
 )
+from agent_env.extensions.facts.site.surroundings import OFFICES
 from agent_env.extensions.facts.tables.articles import GAZETTE, article_url, event_title, slug
 from agent_env.extensions.facts.tables.tables import EventRow
 
@@ -57,14 +58,15 @@ def outdated_copy(row: EventRow, rng: Random) -> Sheet:
     assert row.end is not None
     w, title = Writer("copy", row.event), event_title(row.event)
     start = moved(row.start.first, rng)
-    end = max(moved(row.end.first, rng), start)
+    end = start + (row.end.first - row.start.first)
     is_plan = row.kind in PLANNED
-    kept = w.day(start - timedelta(days=20) if is_plan else end + timedelta(days=40))
+    before = min(start, row.start.first) - timedelta(days=20)
+    kept = w.day(before if is_plan else end + timedelta(days=40))
     first, last = w.day(start), w.day(end)
     names = ("Expected first day", "Expected last day") if is_plan else ("First day", "Last day")
-    when = w.say(
-        "misleading.copy_when", it=row.event, It=capital(row.event), first=first, last=last
-    )
+    span = w.span(start, end)
+    key = "plan_when" if is_plan else "copy_when"
+    when = w.say(f"misleading.{key}", it=row.event, It=capital(row.event), span=span)
     blocks = (
         lines("p", w.say(f"misleading.{'planned' if is_plan else 'mirror'}", kept=kept)),
         lines("p", when if is_plan else f"{when} {row.summary}".strip()),
@@ -100,8 +102,8 @@ def namesake(row: EventRow, rng: Random) -> Sheet | None:
 
 def anniversary(row: EventRow, rng: Random) -> Sheet | None:
     """A report on the commemoration of an event, with the dates of the commemoration."""
-    bound = row.start or row.end
-    if bound is None:
+    bound = row.end or row.start
+    if bound is None or row.kind in OFFICES:
         return None
     years = rng.choice([n for n in (10, 25, 50, 75, 100) if bound.year + n < LATEST.year] or [0])
     if not years:

@@ -14,6 +14,7 @@ from agent_env.extensions.facts.site.encyclopedia import (
     announcement,
     category,
     event_article,
+    length_text,
     living_article,
     object_article,
     person_article,
@@ -34,12 +35,12 @@ from agent_env.extensions.facts.site.sheet import (
 from agent_env.extensions.facts.site.surroundings import Around, Surroundings, presidency
 from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.extensions.facts.tables.articles import (
-    EDGE_WORDS,
     Edge,
     article_url,
     event_title,
     notes_url,
     presidency_title,
+    report_title,
     report_url,
     reported_day,
 )
@@ -61,20 +62,20 @@ def reports(row: EventRow, around: Around, invented: bool) -> Iterator[Sheet]:
         words = {"it": row.event, "It": capital(row.event), "day": w.weekday(day)}
         texts = [w.say(f"reports.{key}", **words)]
         if edge == "end" and (start := reported_day(row, "start")) is not None:
-            days = (day - start).days
-            days_text = f"{days:,} day{'' if days == 1 else 's'}"
-            texts.append(w.say("reports.since", days=days_text, start=w.day(start)))
+            gap = length_text(start, day)
+            texts.append(w.say("reports.since", gap=gap, start=w.day(start)))
         if edges[-1] == edge:  # the news of the first day do not know how it went on
             texts.append(row.summary)
-        lately = [each for each in around.before if each.last < day]
+        year = timedelta(days=400)
+        lately = [each for each in around.before if day - year < each.last < day]
         more = ""
         if lately:
             last = lately[-1]
-            dates = w.span(last.start, last.end)
+            dates = w.span(last.start, last.end).removeprefix("on ")
             more = w.say("reports.lately", title=link(*last.named), dates=dates)
         yield Sheet(
             report_url(row.event, edge, day),
-            f"{title} {EDGE_WORDS[edge]}",
+            report_title(row, edge),
             (
                 lines("p", w.say("reports.dateline", printed=w.day(printed))),
                 lines("p", " ".join(texts).strip(), more),

@@ -204,7 +204,7 @@ class Surroundings:
                 yield item
 
     def _ruling(self, day: date) -> list[Dated]:
-        own = [item for item in self.ruling(day, day) if item.first < day]
+        own = [item for item in self.ruling(day, day) if item.first < day < item.last]
         return sorted(own, key=lambda item: (item.first, item.title))
 
     def _alive(self, day: date, title: str, people: Sequence[Dated]) -> tuple[Dated, ...]:

@@ -31,6 +31,7 @@ ALMANAC = "https://almanac.example/"
 GAZETTE = "https://gazette.example/"
 NOTES = "https://notes.example/"
 EDGE_WORDS: dict[Edge, str] = {"start": "begins", "end": "ends"}
+_SEVERAL = re.compile(r"\b(?:Games|Olympics|talks)\b")
 _AUTHORS = ("tess", "old-miller", "rook", "b-lantern", "quillfeather", "the-attic", "harrow")
 
 
@@ -59,6 +60,14 @@ def report_url(event: str, edge: Edge, day: date) -> str:
     """The news of the day on which an event began or ended, printed the day after."""
     printed = day + timedelta(days=1)
     return f"{GAZETTE}{printed:%Y/%m/%d}/{slug(event_title(event))}-{EDGE_WORDS[edge]}"
+
+
+def report_title(row: EventRow, edge: Edge) -> str:
+    """Such as `Yalta Conference begins`, `Austerity Games end`, `Report of the Seneca Falls …`."""
+    if row.start == row.end:
+        return f"Report of {row.event}"
+    title, word = event_title(row.event), EDGE_WORDS[edge]
+    return f"{title} {word[:-1] if _SEVERAL.search(title) else word}"
 
 
 def notes_url(name: str) -> str | None:

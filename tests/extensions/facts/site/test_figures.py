@@ -97,7 +97,8 @@ def test_a_page_has_one_style_of_dates_and_pages_differ():
 @pytest.mark.parametrize("name", WORLDS)
 def test_weekdays_lengths_and_ages_are_right(name):
     """By a reader that computes them anew from the dates beside them."""
-    from agent_env.extensions.evidence.attack_pages import contradictions, mentions
+    from agent_env.extensions.evidence.attack_pages import mentions
+    from tests.extensions.evidence.refuting import contradictions
 
     checked = 0
     for sheet in pages(name, "hard"):
