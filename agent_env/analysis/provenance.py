@@ -118,7 +118,6 @@ class Provenance(WorldAnswer):
     source: DateSource | None = None
     """What date a wrong answer took, where one of the web fits."""
     repeated: tuple[Repeated, ...] = ()
-    tool_errors: int = 0
     searches: bool = False
     """Whether it had to look something up on the web, and was offered it."""
 
@@ -346,7 +345,6 @@ class TraceProvenance:
             errors=self.errors,
             source=self.source,
             repeated=again,
-            tool_errors=self.episode.tool_errors,
             searches=bool(self.web) and not self.is_given and not self.is_stated,
         )
 

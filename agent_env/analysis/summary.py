@@ -132,15 +132,6 @@ class AfterCutoff:
     undated: int
     """Those whose event has no date that we know, or that ask for no event."""
 
-    def as_json(self) -> dict[str, object]:
-        return {
-            "knowledge_cutoff": self.knowledge_cutoff,
-            "count": len(self.samples),
-            "samples": list(self.samples),
-            "asked": self.asked,
-            "undated": self.undated,
-        }
-
 
 def after_cutoff(
     samples: Iterable[Sample], event_date: Callable[[Sample], str | None], facts: ModelFacts | None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -54,9 +54,6 @@ class ToolsCheck:
     """Calls with something of a parser around the tool's name, which were run."""
     in_text: bool = False
     """Whether tools are offered by the text protocol."""
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def tools_checks(arms: Sequence[Arm]) -> list[tuple[str, ToolsCheck]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,10 +123,12 @@ class RunScores:
             "conditions": summarise(self.comparison),
             "never_began": {name: number for name, (number, _) in missing.items()},
             "tries": {name: most for name, (most, _) in tries(self.folder, self.manifest).items()},
-            "after_cutoff": self.late.as_json() if self.late else None,
+            "after_cutoff": asdict(self.late) | {"count": len(self.late.samples)}
+            if self.late
+            else None,
             "judges": [row.as_json() for row in self.judges],
             "tools_check": {
-                row.condition: row.as_json() for _, row in tools_checks(self.comparison.study.arms)
+                row.condition: asdict(row) for _, row in tools_checks(self.comparison.study.arms)
             },
             "preflight": {
                 "calls": len(usages),

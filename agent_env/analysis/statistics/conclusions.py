@@ -184,6 +184,7 @@ def _sentence(comparison: Comparison, contrast: Contrast) -> str:
     return f"{mark}{text}{''.join(f'; {unused}' for unused in unused_tools(arms))}."
 
 
+@np.errstate(over="ignore", invalid="ignore")  # sums may be no numbers
 def _side_by_side(comparison: Comparison, after: Arm, before: Arm) -> str:
     """The means of the samples that both have; of single right and wrong answers how many."""
     columns = comparison.columns(comparison.metric, (after, before))

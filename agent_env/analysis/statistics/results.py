@@ -76,7 +76,7 @@ def _on_conditions(
 ) -> Iterator[str]:
     study, name = comparison.study, comparison.metric
     repeats = "" if comparison.is_single else ", repeats of one sample averaged first"
-    gains = _methods("; gain on the same samples", [c.difference for c in contrasts.values()])
+    gains = _methods("; paired gain", [c.difference for c in contrasts.values()])
     yield f"Mean over samples{repeats}{_methods('', scores)}{gains}; calls and tokens per episode."
     if comparison.is_error:
         yield f"{name}: the less the better, over the samples where it is defined."

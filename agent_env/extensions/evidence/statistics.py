@@ -11,7 +11,7 @@ once, and neither found nor remembered the next time.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from agent_env.sdk.results import (
     ResultTable,
     Statistic,
     disturbed_arms,
-    wilson,
 )
 
 FAULT_NOTES = (
@@ -224,35 +223,25 @@ def ablation(comparison: Comparison) -> ResultTable:
         estimates, unread = _estimates(comparison, split), f"{split.unread} of {split.episodes}"
         cells = (each.cell for each in estimates)
         rows.append((split.label, *cells, unread, estimates[0].samples))
-    return ResultTable(
-        "ablation", "Evidence, memory or luck?", columns, tuple(rows), _notes(splits)
-    )
+    return ResultTable("ablation", "Evidence, memory or luck?", columns, tuple(rows), NOTES)
 
 
 def _estimates(comparison: Comparison, split: Split) -> list[Estimate]:
     """One for each share, over the samples that have all episodes of the pairs."""
-    estimates = []
-    for name, column in zip(SHARES, split.values.T, strict=True):
-        is_rate = name in COUNTED and set(column[~np.isnan(column)]) <= {0.0, 1.0}
-        (estimate,) = comparison.estimates(column[:, None], "rate" if is_rate else "mean")
-        if name == "luck" and estimate.value == 0 and estimate.clusters > 1:
-            _, high = wilson(0.0, estimate.clusters)  # of the samples that could have been luck
-            chance = float(np.nanmean(_chances(comparison)))
-            estimate = replace(estimate, low=0.0, high=high * chance, method="Wilson × chance")
-        estimates.append(estimate)
-    return estimates
-
-
-def _notes(splits: Sequence[Split]) -> tuple[str, ...]:
-    notes = [
-        "Shares of all samples, paired: right = evidence + memory + luck + unstable. Evidence: "
-        "right in the shifted world too. Memory: there, the plain world's answer against the page. "
-        "Luck: what guessing among the possible values gets right of the samples that do neither "
-        "there; unstable: the rest, below 0 where fewer than that were right. Right in blocked: "
-        "without the pages that prove the answer, so memory or luck.",
-        "What they can and cannot show: agent-env docs evidence.",
+    return [
+        comparison.estimates(column[:, None], "rate" if name in COUNTED else "mean")[0]
+        for name, column in zip(SHARES, split.values.T, strict=True)
     ]
-    return tuple(notes) if splits else ()
+
+
+NOTES = (
+    "Shares of all samples, paired: right = evidence + memory + luck + unstable. Evidence: right "
+    "in the shifted world too. Memory: there, the plain world's answer against the page. Luck: "
+    "what guessing among the possible values gets right of the samples that do neither there; "
+    "unstable: the rest, below 0 where fewer than that were right. Right in blocked: without the "
+    "pages that prove the answer, so memory or luck.",
+    "What they can and cannot show: agent-env docs evidence.",
+)
 
 
 # Splits -----------------------------------------------------------------------------------------

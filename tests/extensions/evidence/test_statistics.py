@@ -47,8 +47,7 @@ def test_evidence_memory_luck_and_unread_pages_are_told_apart():
     # right, evidence, memory, luck (20 samples at 0.1), unstable, right in blocked
     assert values(comparison) == [0.8, 0.5, 0.3, 0.02, -0.02, 0.3]
     (row,) = ablation(planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1))).rows
-    value, low, high = row[4]  # at most 3.7 % of samples (Wilson), of which 0.1 by chance
-    assert (value, low, round(high, 5)) == (0.0, 0.0, 0.0037)
+    assert row[4] == (0.0, None, None)  # all values equal
     comparison = planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1), hooks=AnalysisHooks())
     assert values(comparison) == [1.0, 0.5, 0.5, None, None, 0.5]
     episodes = [

@@ -248,7 +248,7 @@ def hooks_of(samples: Sequence[Sample], cluster: str | None = None) -> AnalysisH
             f"no sample has the field '{cluster}'; known: {', '.join(sorted(known)) or '-'}"
         )
     return AnalysisHooks(
-        groups=lambda sample: {name: (value,) for name, value in _metadata(sample).items()},
+        groups=lambda sample: {k: (value,) for k, value in _metadata(sample).items() if value},
         cluster=lambda sample: _metadata(sample).get(cluster or "", ""),
         shared=cluster or "",
     )
