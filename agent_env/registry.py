@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
@@ -37,6 +38,26 @@ OBJECT = "object:"
 _FILE_MODULE = "agent_env_file_"
 _FILE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][\w.]*)")
 _MODULE = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_][\w.]*)")
+
+
+CALLED = {"family": "task"}
+"""What users call a kind."""
+
+
+def unknown(kind: str, text: str, names: Iterable[str]) -> ConfigError:
+    """What is wrong with a name that is not found, and what may have been meant."""
+    names = list(names)
+    if Path(text).is_dir():
+        return ConfigError(f"{kind} '{text}' is a folder; known: {', '.join(names)}")
+    if text.endswith(".py"):
+        what = "is a file" if Path(text).is_file() else "is not there"
+        return ConfigError(f"{kind} '{text}' {what}; name what stands in a file: {text}:NAME")
+    close = get_close_matches(text, names, n=1)
+    meant = f"did you mean {close[0]}? " if close else ""
+    own = "MODULE:NAME or file.py:NAME of your own"
+    return ConfigError(
+        f"unknown {kind} '{text}'; {meant}known: {', '.join(names) or 'none'}, or the {own}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +143,7 @@ class Registry(Generic[T]):
                 "the other by its MODULE:NAME"
             )
         if not entries:
-            known = ", ".join(self.names()) or "none"
-            forms = "MODULE:NAME or file.py:NAME of your own"
-            raise ConfigError(f"unknown {self.kind} '{text}'; known: {known}, or the {forms}")
+            raise unknown(CALLED.get(self.kind, self.kind), text, self.names())
         return entries[0]
 
     def load(self, entry: PluginEntry, permit: Permit) -> T:

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -76,7 +77,10 @@ def main() -> None:
     except (ConfigError, DatasetError) as exc:
         _fail([str(exc)], 2)
     except UsageError as exc:
-        _fail([_with_hint(exc.format_message().replace("Value error, ", ""), sys.argv[1:])], 2)
+        text = _with_hint(exc.format_message().replace("Value error, ", ""), sys.argv[1:])
+        if text.startswith("Missing ") and exc.ctx is not None:
+            text = f"{text.rstrip('.')}; see: {exc.ctx.command_path} --help"
+        _fail([text], 2)
     except RunWaits as exc:
         say(f"agent-env: {exc}")
         sys.exit(0)
@@ -98,6 +102,14 @@ def main() -> None:
 def _with_hint(text: str, words: list[str]) -> str:
     """Options that are repeated take one value each, and an error says so to a user who gives
     several. An option of the task that is written as a flag: the error says how to write it."""
+    if wrong := re.match(r"Invalid value for '(--[a-z-]+)': Input should be (.*)", text):
+        values = dict(pairwise(words))
+        values |= dict(word.split("=", 1) for word in words if "=" in word)
+        given = values.get(wrong[1], "")
+        what = wrong[2].partition(", unable")[0].replace("valid integer", "whole number")
+        what = what.replace("valid ", "").replace("greater than or equal to", "at least")
+        what = what.replace("less than or equal to", "at most")
+        return f"{wrong[1]} {given}: write {what}"
     if unknown := re.match(r"No such option: --([a-z-]+)", text):
         key = unknown[1].replace("-", "_")
         task, options = options_of_task(words) if {"run", "generate"} & {*words[:2]} else ("", ())

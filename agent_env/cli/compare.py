@@ -147,7 +147,7 @@ def show(
     from agent_env.runs.score import episode_text
 
     trace = trace_file(target)
-    if trace != target or trace.is_file():
+    if trace != target or (trace.is_file() and trace.suffix == ".jsonl"):
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         if as_json:

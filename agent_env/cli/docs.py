@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -47,7 +48,9 @@ def page_file(page: str) -> Path:
     pages = {file.stem: file for file in SITE.glob("*.html") if file.stem != "404"}
     pages = pages or {file.stem: file for file in SOURCES.glob("*.md")} or _installed_pages()
     if page not in pages:
-        raise ConfigError(f"no page '{page}'; pages: {', '.join(sorted(pages)) or 'none'}")
+        close = "".join(f"did you mean {name}? " for name in get_close_matches(page, pages, n=1))
+        known = ", ".join(sorted(pages)) or "none"
+        raise ConfigError(f"no page '{page}'; {close}pages: {known}")
     return pages[page]
 
 

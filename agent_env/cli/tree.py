@@ -185,7 +185,8 @@ class Commands(TyperGroup):
         problem, known = f"no command '{args[0]}'", self.list_commands(ctx)
         if places := [name for name in names if name.rpartition(".")[2] == args[0]]:
             place = min(places, key=lambda name: name.count(".")).split(".")
-            return f"{problem}; type: {shlex.join(['agent-env', *place, *args[1:]])}"
+            also = f"; known: {', '.join(known)}" if self.prefix else ""
+            return f"{problem}; type: {shlex.join(['agent-env', *place, *args[1:]])}{also}"
         if close := get_close_matches(args[0], known, n=1):
             near = f"{self.prefix}{close[0]}".replace(".", " ")
             return f"{problem}; did you mean agent-env {near}?"

@@ -136,6 +136,8 @@ class RunFolder:
     ) -> None:
         """Creates the folder and its files before the first episode; `files`: by their paths in
         the folder."""
+        if self.path.is_file():
+            raise ConfigError(f"{self.path} is a file; --out takes a new folder")
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(self.path.iterdir()):

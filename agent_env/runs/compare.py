@@ -274,6 +274,8 @@ def figures_of(comparison: Comparison) -> dict[str, Figure]:
 
 
 def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
+    if folder.is_file():
+        raise ConfigError(f"{folder} is a file; --figures takes a folder")
     figures = figures_of(comparison)
     from agent_env.analysis.drawing import save
 

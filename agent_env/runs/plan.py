@@ -118,7 +118,7 @@ async def plan_run(
         raise ConfigError("--agent is for runs whose model answers call by call; leave it out")
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
-    _check_script(options.model, family)
+    _check_script(options, family)
     family_options = family.read_options(options.options, options.difficulty)
     texts = _texts(options)
     options = options if texts["prompt_file"] is None else replace(options, prompt="default")
@@ -263,15 +263,19 @@ def _free_name(parent: Path, name: str) -> Path:
     return next(parent / free for free in numbers if not (parent / free).exists())
 
 
-def _check_script(model: str, family: Family) -> None:
-    """ConfigError for a scripted model that has no policy for the family."""
-    known = family.policies if family.reference is not None else ()
-    if model in POLICIES and model not in known:
-        advice = f"take --model {' or '.join(known)}, or name" if known else "name"
-        raise ConfigError(
-            f"the scripted model {model} has no policy for {family.name}; {advice} a "
-            "model: --model openai/NAME or compatible/NAME@URL"
-        )
+def _check_script(options: RunOptions, family: Family) -> None:
+    """ConfigError for a scripted model that has no policy for the family; before it, what is wrong
+    with the file of questions."""
+    model, known = options.model, family.policies if family.reference is not None else ()
+    if model not in POLICIES or model in known:
+        return
+    if options.dataset is not None:
+        samples_of(options)
+    also = f"; scripts: {', '.join(known)}" if known else ""
+    raise ConfigError(
+        f"the script {model} cannot answer {family.name}; name a model: --model "
+        f"http://HOST:PORT, openai/NAME or file.py:FUNCTION{also}"
+    )
 
 
 def _plugins(options: RunOptions, task: Task, is_asked: bool) -> tuple[Plugins, str]:

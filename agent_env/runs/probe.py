@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -28,6 +29,7 @@ from agent_env.wiring.trust import own_call
 APIS = {"chat": "compatible", "responses": "openai"}
 """The API, and the prefix of its models' names."""
 _HTTP = re.compile("https?://")
+_HOST = re.compile(r"(localhost|[\d.]+|\[[\da-f:]+\]):\d+(/.*)?")
 KEY = "COMPATIBLE_API_KEY"
 SHOWN = 12
 """Models that an error lists."""
@@ -103,6 +105,9 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
     """The models' names; of the address of a server, that of the only model it serves, as
     `compatible/NAME@URL`. ConfigError where it does not answer, or serves several. A key goes there
     where there is one model alone."""
+    for text in models:
+        if _HOST.fullmatch(text):
+            raise ConfigError(f"model '{text}' is an address without http://; write http://{text}")
     variable = next((name for name in api_key_envs if "=" not in name), KEY)
     key = os.environ.get(variable) if len(models) == 1 else None
     return [await _model_at(text, key) if _HTTP.match(text) else text for text in models]
@@ -110,6 +115,8 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
 
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
+    if not urlsplit(text).hostname:
+        raise ConfigError(f"model {text} is no address; write http://HOST:PORT")
     base = text.rstrip("/")
     likely = f"{base.removesuffix('/v1')}/v1"
     for url in dict.fromkeys((likely, base)):

@@ -191,8 +191,8 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
         return _mcp_part(part, text, tools)
     if part in tools:
         return part, (tools[part],)
-    if "," in text:
-        again = " ".join(f"--condition {name.strip()}" for name in text.split(","))
+    if len(names := re.split(r"[,\s]+", text)) > 1:
+        again = " ".join(f"--condition {name}" for name in names)
         raise ConfigError(f"unknown condition '{text}': name each by itself: {again}")
     if ":" in part.removeprefix("cited:") or part in TOOLS.names():
         try:

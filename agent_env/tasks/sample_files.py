@@ -55,6 +55,11 @@ def write_whole(file: Path, data: bytes) -> None:
 
 def read_samples(file: Path, kind: type[Sample]) -> tuple[Sample, ...]:
     """The samples of a file; DatasetError with file, line and reason of the first defect."""
+    if file.suffix.lower() in (".csv", ".tsv", ".parquet"):
+        raise ConfigError(
+            f"{file} is a table, and --dataset takes samples that agent-env made (JSON Lines); "
+            f"your own questions: agent-env run {file}"
+        )
     return parse_samples(file, _user_file(file), kind)
 
 

@@ -19,7 +19,7 @@ from agent_env.models.api import Api
 from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach
-from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins
+from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins, unknown
 from agent_env.wiring.registry import (
     FAMILIES,
     MODELS,
@@ -74,7 +74,7 @@ def make_model(
             raise ConfigError(f"model {name} is a {kind} and takes no parameters: {names}")
         return api(steps) if steps is not None and head in SCRIPTS else api()
     if not served_name:
-        raise ConfigError(f"unknown model '{name}'; known: {', '.join((*SCRIPTS, *_forms()))}")
+        raise ConfigError(f"model '{name}' has no name behind the stroke; write {head}/NAME")
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
     url, permit = _address(name, api, base_url, plugins)
     key = _key(name, api, settings.api_key_env, plugins)
@@ -132,8 +132,7 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
                     f"with your key in {api.key_variable}"
                 )
         known = dict.fromkeys((*SCRIPTS, *_forms(), *MODELS.names()))
-        names = ", ".join(name for name in known if name not in api_paths())
-        raise ConfigError(f"unknown model '{model}'; known: {names}")
+        raise unknown("model", model, (name for name in known if name not in api_paths()))
     entry = plugins.entry(MODELS, head)
     if entry.is_built_in:
         return entry, model
@@ -172,6 +171,9 @@ def _forms() -> list[str]:
     return [*forms, "local[/FILE.gguf]"]
 
 
+_AT_HOST = re.compile(r"@(?=[\w.-]+(:\d+)?(/|$))")
+
+
 def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tuple[str, Permit]:
     """Where the model is: the API's own place, or where its variable pairs it with its key; where
     the user says, for servers of the user's own. And the permit that covers it."""
@@ -194,6 +196,8 @@ def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tup
             f"model {name} is not served here: start it by agent-env serve model, and name it "
             "compatible/NAME@URL as that says"
             if name.startswith(LOCAL)
+            else f"model {name}: its address lacks http://; write {_AT_HOST.sub('@http://', name)}"
+            if _AT_HOST.search(name)
             else f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"
         )
     return url, plugins.permit

@@ -89,7 +89,9 @@ def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
     async def main():
         ae.run_sync("time-puzzle")
 
-    with pytest.raises(ae.ConfigError, match="unknown family 'time-puzzle'; known: "):
+    with pytest.raises(
+        ae.ConfigError, match="unknown task 'time-puzzle'; did you mean time-puzzles"
+    ):
         asyncio.run(main())
 
 

@@ -15,8 +15,8 @@ from tests.commands import agent_env
     [
         (
             "run puzzles",
-            "unknown family 'puzzles'; known: qa, tdbench, temp-answers, tempreason, time-puzzles, "
-            "timeqa, traveler",
+            "unknown task 'puzzles'; did you mean time-puzzles? known: qa, tdbench, temp-answers, "
+            "tempreason, time-puzzles, timeqa, traveler",
         ),
         (
             "run time-puzzles --model gpt",
@@ -67,7 +67,7 @@ from tests.commands import agent_env
         ("run time-puzzles --colour red", "No such option: --colour"),
         ("run time-puzzles --cost-usd 1", "a cost limit needs the prices of reference"),
         ("run time-puzzles --tool-limit python", "--tool-limit"),
-        ("run time-puzzles --retries -1", "Invalid value for '--retries'"),
+        ("run time-puzzles --retries -1", "--retries -1: write at least 0"),
         (
             "run time-puzzles --model reference --model reference-static --where nothing",
             "--where 'nothing' is not FIELD=A,B",

@@ -54,7 +54,10 @@ def test_a_set_is_generated_by_it(home):
 
 def test_the_family_says_whether_the_scripted_model_knows_it(home):
     command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
-    assert "has no policy for day-names; name a model" in agent_env(*command, cwd=home).stderr
+    assert (
+        "the script reference cannot answer day-names; name a model"
+        in agent_env(*command, cwd=home).stderr
+    )
     text = (
         (home / "my_family.py")
         .read_text()

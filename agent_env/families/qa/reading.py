@@ -104,10 +104,10 @@ def _columns_of(file: Path, columns: Sequence[str], options: QaOptions) -> dict[
         if not names:
             near = get_close_matches(wanted.lower(), lower, n=1)
             hint = f"did you mean '{lower[near[0]]}'? " if near else ""
-            known = ", ".join(columns)[:200]
+            known = ", ".join(columns)[:200] or "none"
             raise DatasetError(
                 file, None,
-                f"no column '{wanted}'; {hint}name the {role} by --option {role}=COLUMN: {known}",
+                f"no column '{wanted}' among {known}; {hint}name it by --option {role}=COLUMN",
             )  # fmt: skip
         found[role] = names[0]
     return found

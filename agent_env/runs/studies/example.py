@@ -15,6 +15,8 @@ def write_study(folder: Path, text: str | None = None) -> Path:
     file = folder / FILE
     if file.exists():
         raise ConfigError(f"{file} is there already; name another folder, or edit it")
+    if (folder / "run.json").exists():
+        raise ConfigError(f"{folder} is a run; name a new folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(_EXAMPLE.read_text("utf-8") if text is None else text, encoding="utf-8")

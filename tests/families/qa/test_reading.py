@@ -79,7 +79,7 @@ def test_usual_names_of_columns_are_recognised_and_told(tmp_path, head, taken):
 
 def test_a_column_that_the_user_named_is_not_guessed(tmp_path):
     file = written(tmp_path, "q.csv", "prompt,answer\nWhen?,1815\n")
-    with pytest.raises(DatasetError, match=r"no column 'promt'; did you mean 'prompt'\?"):
+    with pytest.raises(DatasetError, match=r"no column 'promt' among prompt, answer; did you mean 'prompt'\?"):
         read(file, question="promt")
 
 
@@ -123,7 +123,11 @@ def test_a_right_answer_must_fit_its_scorer(tmp_path, scorer, row, reason):
         ("q.jsonl", '{"question": ', ":1: is not JSON"),
         ("q.jsonl", "[1]", ":1: is not a JSON object"),
         ("q.jsonl", "", ": holds no question"),
-        ("q.csv", "question,anser\na,b", ": no column 'answer'; did you mean 'anser'. name the "),
+        (
+            "q.csv",
+            "question,anser\na,b",
+            ": no column 'answer' among question, anser; did you mean 'anser'. name it ",
+        ),
         ("q.csv", "answer,answer\na,b", ":1: column 'answer' stands twice"),
         ("q.csv", "question,answer\na,b,c", ":2: 3 cells under 2 columns; quote cells that hold"),
         ("q.parquet", "not parquet", ": is not a Parquet file"),

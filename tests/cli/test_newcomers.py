@@ -1,0 +1,48 @@
+"""More than a hundred mistakes of a newcomer, each told in one line."""
+
+import shlex
+
+import pytest
+
+from tests import TESTS
+from tests.commands import agent_env
+
+FILES = {
+    "q.csv": "question,answer\nWhen did the war end?,1945\n",
+    "empty.csv": "",
+    "headonly.csv": "question,answer\n",
+    "noquestion.csv": "answer\nx\n",
+    "noanswer.csv": "question\nx\n",
+    "twice.csv": "question,question\nx,y\n",
+    "wrong.csv": "q,a\nx,y\n",
+    "bad.jsonl": '{"question": "x", "answer": "y"}\n{"question": "x"\n',
+    "q.json": "{}",
+    "mine.py": "X = 5\n\n\ndef tool(a):\n    return a\n",
+    "broken.py": "import nothing_there\n",
+    "syntax.py": "def f(:\n",
+}
+MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
+"""COMMAND => the begin of what is said."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run `r` of two questions, files, and an empty folder."""
+    made = tmp_path_factory.mktemp("newcomer")
+    (made / "folder").mkdir()
+    for name, text in FILES.items():
+        (made / name).write_text(text)
+    arguments = ("--limit", "2", "--condition", "base", "--condition", "web", "--out", "r")
+    assert agent_env("run", "time-puzzles", *arguments, cwd=made).returncode == 0
+    return made
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_it_is_one_line_that_says_what_and_which_and_what_to_do(mistake, folder):
+    words, _, says = mistake.partition(" => ")
+    there = set(folder.iterdir())
+    done = agent_env(*shlex.split(words), cwd=folder)
+    lines = [line for line in done.stderr.splitlines() if line.startswith("agent-env: ")]
+    assert (done.returncode, len(lines)) == (2, 1)
+    assert lines[0].startswith(f"agent-env: {says}")
+    assert set(folder.iterdir()) == there
