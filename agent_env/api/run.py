@@ -148,12 +148,12 @@ class Run:
         return Tables(read_scores(self._run, None, say).tables())
 
     def why(self) -> Tables:
-        """The tables of `agent-env show --why`: where answers came from, what failed first.
+        """What `agent-env show --why` prints: why answers are wrong, and the tables behind it.
 
         Examples:
             >>> import agent_env as ae
             >>> ae.open("runs/first").why()[0].name
-            'answers'
+            'why'
         """
         from agent_env.analysis.result_tables import Tables
         from agent_env.analysis.statistics import statistics_of, tables_of

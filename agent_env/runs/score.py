@@ -97,8 +97,11 @@ class RunScores:
         return tables
 
     def screen(self) -> list[ResultTable]:
-        """What is printed: the first conclusions, where there are some, and the tables."""
+        """What is printed: the first conclusions, the scores, and what judges say; of a single
+        condition all tables, which `compare` has else."""
         words, (summary, *others) = self.sentences(), self.tables()
+        if len(self.comparison.study.arms) > 1:
+            others = [table for table in others if table.name == "judges"]
         if not words.rows:
             return [summary, *others]
         return [words, replace(summary, title="Scores by condition"), *others]

@@ -14,7 +14,7 @@ def test_the_ladder_is_seven_conditions_with_the_pages_that_reference_cites(tmp_
     (use,) = run.manifest.contexts
     assert (use.name, use.source_model, use.source_condition) == ("cited", "reference", "web")
     assert (use.samples, use.empty) == (2, 0)
-    shown = agent_env("show", str(run.path)).stdout
+    shown = agent_env("compare", str(run.path), "--table", "ladder").stdout
     assert "Where are points lost?" in shown
     assert "reading the page" in shown
 

@@ -39,6 +39,13 @@ REASONS = {
     "attack": "it took what a planted page says",
     "limit": "a limit ended the episode",
     "no call": "it called no tool",
+    "stopped at a snippet": "it took a date of the search results and opened no page",
+    "another date of the snippets": "it took a wrong date of the search results",
+    "trusted another page": "it took a date of a page that is about something else",
+    "newest date of the page": "it took the newest date of the page",
+    "another date of the page": "it took a wrong date of the right page",
+    "fault of a tool": "a tool had failed",
+    "memory against the page": "it gave what it remembered, against the page",
 }
 """By what failed first, before its colon, what it means."""
 

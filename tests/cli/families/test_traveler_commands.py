@@ -43,5 +43,5 @@ def twelve(tmp_path_factory):
 
 def test_questions_on_one_list_are_one_cluster(twelve):
     told = " ".join(agent_env("compare", str(twelve)).stdout.split())
-    assert "n = 12 samples in 8 clusters" in told
+    assert "n = 12 in 8 clusters" in told
     assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
