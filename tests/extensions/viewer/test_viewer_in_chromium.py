@@ -102,7 +102,7 @@ def test_keys_filters_and_colours_lead_choose_and_stay(page):
     page.keyboard.press("c")
     page.wait_for_url("**/side?e=**")
     assert page.locator("table.side thead th").count() == 3
-    assert "part at step 2" in page.inner_text("main")
+    assert "differ from step 2 on" in page.inner_text("main")
     page.goto("/run/two/")
     page.select_option("select[name=verdict]", "right")
     page.wait_for_url("**/run/two/?verdict=right")

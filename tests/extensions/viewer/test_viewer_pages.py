@@ -137,7 +137,7 @@ def test_an_odd_address_is_no_error(client, query):
 
 @pytest.mark.parametrize(
     ("sample", "words"),
-    [("s1", 'part at <a href="#step-2">'), ("s2", 'part at <a href="#step-1">')],
+    [("s1", 'differ from <a href="#step-2">'), ("s2", 'differ from <a href="#step-1">')],
 )
 def test_side_by_side_says_where_episodes_part(client, sample, words):
     text = client.get(f"/side?e=one:web/{sample}.1&e=two:web/{sample}.1").text
