@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from agent_env.analysis.intervals import Means as Means
     from agent_env.analysis.intervals import Measurement as Measurement
     from agent_env.analysis.intervals import rank_correlation as rank_correlation
-    from agent_env.analysis.intervals import wilson as wilson
     from agent_env.analysis.result_tables import Cell as Cell
     from agent_env.analysis.result_tables import Column as Column
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.analysis.statistics import Statistic as Statistic
-    from agent_env.analysis.statistics.reliability import pass_hat as pass_hat
     from agent_env.analysis.study import QUANTITIES as QUANTITIES
     from agent_env.analysis.study import Arm as Arm
     from agent_env.analysis.study import Observation as Observation

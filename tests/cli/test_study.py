@@ -73,14 +73,14 @@ def test_an_error_of_one_run_does_not_keep_the_next_and_compare_tells_each_task(
 
 
 def test_the_report_is_one_page_with_a_chapter_for_each_task(study, monkeypatch):
-    """With one small figure in the place of all: to draw them takes seconds."""
-    figure = pytest.importorskip("matplotlib.figure").Figure
-    monkeypatch.setattr("agent_env.analysis.report.drawn", lambda *_: {"frontier": figure()})
+    """Without the figures behind the first page: to draw them takes seconds."""
+    pytest.importorskip("matplotlib.figure")
+    monkeypatch.setattr("agent_env.analysis.report._figures", lambda *_: {})
     done = agent_env("compare", "s", "--html", "s/report.html", cwd=study)
     assert done.returncode == 0, done.stderr
     text = (study / "s/report.html").read_text()
     assert [
-        f'id="{task}-first"><p class="setting">{task}</p>' in text for task in ("few", "other")
+        f'id="{task}-first"><p class="kicker">{task}: ' in text for task in ("few", "other")
     ] == [True] * 2
     ids = re.findall(r'\bid="([^"]+)"', text)
     assert len(ids) == len(set(ids))

@@ -27,7 +27,7 @@ def reliability(comparison: Comparison) -> ResultTable:
     return ResultTable("reliability", "How often are all repeats right?", columns, many, notes)
 
 
-def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[Estimate]]:
+def pass_hat(comparison: Comparison) -> dict[int, list[Estimate]]:
     """pass^k by k: the chance that k episodes of one sample are all right (Yao et al. 2024), one
     estimate per arm; an episode is right where it scores 1, or has an error of 0. Samples with
     fewer than k finished episodes are left out."""
@@ -35,12 +35,11 @@ def pass_hat(comparison: Comparison, most: int | None = None) -> dict[int, list[
         [[float(s == 0 if comparison.is_error else s >= 1) for s in repeats] for repeats in samples]
         for samples in (comparison.scores(arm) for arm in comparison.study.arms)
     ]
-    most = most or max((len(repeats) for arm in scores for repeats in arm), default=0)
-    by_k: dict[int, list[Estimate]] = {}
-    for k in range(1, most + 1):
-        values = np.column_stack([_all_right(arm, k) for arm in scores])
-        by_k[k] = comparison.estimates(values, "rate")
-    return by_k
+    most = max((len(repeats) for arm in scores for repeats in arm), default=0)
+    return {
+        k: comparison.estimates(np.column_stack([_all_right(arm, k) for arm in scores]), "rate")
+        for k in range(1, most + 1)
+    }
 
 
 def _all_right(right: list[list[float]], k: int) -> Floats:

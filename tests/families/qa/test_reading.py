@@ -79,7 +79,9 @@ def test_usual_names_of_columns_are_recognised_and_told(tmp_path, head, taken):
 
 def test_a_column_that_the_user_named_is_not_guessed(tmp_path):
     file = written(tmp_path, "q.csv", "prompt,answer\nWhen?,1815\n")
-    with pytest.raises(DatasetError, match=r"no column 'promt' among prompt, answer; did you mean 'prompt'\?"):
+    with pytest.raises(
+        DatasetError, match=r"no column 'promt' among prompt, answer; did you mean 'prompt'\?"
+    ):
         read(file, question="promt")
 
 
