@@ -77,6 +77,12 @@ class Feature(Stored):
     detail: str = ""
     """What was seen, in a few words."""
 
+    @property
+    def line(self) -> str:
+        """It in a line of progress."""
+        seen = "unknown" if self.is_seen is None else "yes" if self.is_seen else "no"
+        return f"{self.name}: {seen}{f' ({self.detail})' if self.detail else ''}"
+
 
 class ServerProbe(Stored):
     """One server with one model; holds no address and no key."""

@@ -70,7 +70,7 @@ async def probe_server(
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
         facts = await server_facts(model, options.url, key, permit)
-    note(f"probing {model}: about twenty short calls")
+    note(f"probing {model}: about twenty short calls, within a minute")
     server, version = await server_identity(options.url, permit)
 
     def opened(
@@ -78,7 +78,7 @@ async def probe_server(
     ) -> AbstractAsyncContextManager[tuple[Model, Bodies]]:
         return watched_model(APIS[options.api], model, options.url, key, parameters, permit)
 
-    calls = ServerCalls(opened, has_seed=options.api == "chat")
+    calls = ServerCalls(opened, has_seed=options.api == "chat", note=note)
     at = datetime.now(UTC).isoformat(timespec="seconds")
     target = ProbedModel(f"{APIS[options.api]}/{model}", options.url, facts, in_text=False)
     preflight, features = await probe_features(calls, target, at)

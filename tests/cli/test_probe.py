@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agent_env.episodes.calls import preflight
+from agent_env.episodes.calls import preflight, server_features
 from agent_env.errors import ModelError
 from agent_env.runs.probe import ProbeOptions, probe_server
 from tests.commands import agent_env as command
@@ -47,7 +47,7 @@ def test_a_server_that_calls_tools():
         "unknown fields": True, "schema beside tools": True, "user behind tool": True,
         "reasoning back": None, "other call ids": True,
     }  # fmt: skip
-    assert (record.model, record.calls, record.api) == ("fake", 3 + 14, "chat")
+    assert (record.model, record.calls, record.api) == ("fake", 1 + 3 + 14, "chat")
 
 
 async def shy(turns, offers):
@@ -144,9 +144,23 @@ def test_a_server_that_hangs_is_asked_no_further(monkeypatch):
         return await calling(turns, offers)
 
     record = probed(FakeServer(hangs_at_two))
-    assert record.calls == 3 + 1
+    assert record.calls == 1 + 3 + 1
     assert {f.detail for f in record.features if f.name in ("streaming", "seed")} == {"timeout"}
     assert seen(record)["streaming"] is None
+
+
+def test_what_there_is_no_time_for_is_said_to_be_not_asked(monkeypatch):
+    monkeypatch.setattr(server_features, "CHECK_S", -1.0)
+    record = probed(FakeServer(calling))
+    assert record.calls == 3
+    (asked,) = {f.detail for f in record.features if f.name in ("streaming", "seed")}
+    assert asked == "not asked: no time left"
+
+
+@pytest.mark.parametrize(("speed", "tokens"), [(None, 256), (3.0, 40), (20.0, 46), (500.0, 256)])
+def test_a_slow_server_is_asked_for_short_replies(speed, tokens):
+    calls = server_features.ServerCalls(None, has_seed=True, speed=speed)
+    assert calls.most_output(server_features.CALL_S) == tokens
 
 
 def test_the_record_holds_no_address():

@@ -1,10 +1,14 @@
 """Short calls that show which features a server has, for `check`: those of a preflight, and one or
 two more for each feature.
+
+A first call measures how fast the server writes, and the others ask for no more tokens than a check
+of CHECK_S has time for; when that is over, what is left is reported as not asked.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -68,20 +72,50 @@ SCHEMA: dict[str, JsonValue] = {
     "additionalProperties": False,
 }
 SEED_OUTPUT = 32
+CHECK_S = 55.0
+"""After which no further call is made."""
+FIRST_OUTPUT, LEAST_OUTPUT = 16, 40
+"""Maximum output tokens of the first call, and of others at least: enough for a short call."""
+PREFLIGHT_S, CALL_S = 5.0, 2.3
+"""What a call of the preflight, and each of the about twenty others, may take to be written."""
+
+
+OVER = "not asked: no time left"
 
 
 @dataclass(slots=True)
 class ServerCalls:
-    """The calls of one probe."""
+    """The calls of one check."""
 
     open_model: OpenModel
     has_seed: bool
     """Whether the API knows a seed and logprobs: Chat Completions does."""
+    note: Callable[[str], None] = lambda text: None
+    """Is told of each call."""
+    clock: Callable[[], float] = time.monotonic
     count: int = 0
+    speed: float | None = None
+    """Output tokens a second; None where they are not known."""
+    ends_at: float | None = None
     away: str | None = None
     """The error after which no further call is made."""
     rules: Rules = field(default_factory=Rules)
     """What the last call taught of the server."""
+
+    async def measure(self) -> Probe:
+        """The first call, by which the others are kept short."""
+        self.ends_at = self.clock() + CHECK_S
+        probe, _, _ = await self.call({"max_output_tokens": FIRST_OUTPUT})
+        if probe.usage.output_tokens and probe.latency_s:
+            self.speed = probe.usage.output_tokens / probe.latency_s
+            self.note(f"it writes about {self.speed:,.0f} tokens a second")
+        return probe
+
+    def most_output(self, seconds: float) -> int:
+        """The tokens that the server writes in this time, within what a probe needs."""
+        if self.speed is None:
+            return MOST_OUTPUT
+        return max(LEAST_OUTPUT, min(MOST_OUTPUT, round(self.speed * seconds)))
 
     async def call(
         self,
@@ -93,10 +127,13 @@ class ServerCalls:
         """One call: what it tells, its reply, and the body of it; `rules` has what it taught."""
         self.rules = Rules()
         messages = (question,) if isinstance(question, Message) else question
+        if self.ends_at is not None and self.clock() > self.ends_at:
+            self.away = OVER
         if self.away is not None:
             return Probe(error="not asked any more", error_kind=self.away), None, {}
         self.count += 1
-        async with self.open_model(brief(parameters)) as opened:
+        asked = {"max_output_tokens": self.most_output(CALL_S), **parameters}
+        async with self.open_model(brief(asked)) as opened:
             model, bodies = opened
             probe, reply = await short_call(model, specs, options, messages)
             self.rules = getattr(model, "rules", Rules())
@@ -219,16 +256,23 @@ async def probe_features(
     calls: ServerCalls, target: ProbedModel, at: str
 ) -> tuple[Preflight, tuple[Feature, ...]]:
     """The preflight of the server, and its features; no further ones where it does not answer."""
-    async with calls.open_model(brief({})) as (model, _):
+    await calls.measure()
+    most = calls.most_output(PREFLIGHT_S)
+    async with calls.open_model(brief({"max_output_tokens": most})) as (model, _):
         result = await preflight(model, target, CONDITIONS, OFFERS, at)
     calls.count += len(result.probes)
     if result.probes[0].error is not None:
         return result, ()
-    more = [feature async for feature in calls.features(result)]
-    return result, (*_of_preflight(result), *more)
+    features = _of_preflight(result, most)
+    for feature in features:
+        calls.note(feature.line)
+    async for feature in calls.features(result):
+        calls.note(feature.line)
+        features.append(feature)
+    return result, tuple(features)
 
 
-def _of_preflight(preflight: Preflight) -> list[Feature]:
+def _of_preflight(preflight: Preflight, most: int) -> list[Feature]:
     auto, required = preflight.conditions
     forms = [probe.call_in_text for probe in preflight.probes if probe.call_in_text]
     as_text = f"as text: {forms[0]}" if forms else ""
@@ -250,7 +294,7 @@ def _of_preflight(preflight: Preflight) -> list[Feature]:
         ),
         Feature(
             name="required", is_seen=False if refuses else required.required_obeyed,
-            detail="refused" if refuses else f"cut at {MOST_OUTPUT} tokens" if cut else "",
+            detail="refused" if refuses else f"cut at {most} tokens" if cut else "",
         ),
     ]  # fmt: skip
 
