@@ -106,8 +106,8 @@ TextAt = Callable[[str], str | None]
 Shift = Callable[[Sample, Random, TextAt], ShiftedWorld]
 """The sample's shifted world, drawn at random; raises CannotShift."""
 Retell = Callable[[Sample, int, TextAt, Callable[[str], str]], tuple[ChangedPage, ...]]
-"""The web's pages where what this constraint names has its dates changed by a function of ISO
-dates; raises CannotShift where the web's pages are not made of the family's tables."""
+"""The web's pages where what this constraint rests on is changed by a function, of ISO dates where
+the answers are dates, else of answers; raises CannotShift where they are of no such tables."""
 
 
 StrategyMaker = Callable[[StrategyParts], Strategy | None]

@@ -222,7 +222,7 @@ NOW = 2026
 def _false_pages(target: AttackTarget) -> Iterator[tuple[str, str]]:
     """Titles and texts that would lead to the planted answer: of proving pages made of other facts,
     else of those whose texts are changed."""
-    proof, false, pages = target.proof, _false_dates(target), None
+    proof, false, pages = target.proof, _false_facts(target), None
     if false is not None and target.retell is not None:
         change, dates = false
         try:
@@ -230,7 +230,7 @@ def _false_pages(target: AttackTarget) -> Iterator[tuple[str, str]]:
             pages = {page.was: page for page in retold}
         except CannotShift:
             pass
-        except (ValueError, OverflowError):  # as for `_false_dates`
+        except (ValueError, OverflowError):  # as for `_false_facts`
             return
     if pages is None or proof is None:
         for own in target.proving:
@@ -240,18 +240,23 @@ def _false_pages(target: AttackTarget) -> Iterator[tuple[str, str]]:
     elsewhere = {page.url for page in retold} - pages.keys()
     for page in (pages[url] for url in proof.urls if url in pages):
         text = _LINK.sub(lambda its: "" if its[1] in elsewhere else its[0], page.text)
+        if not dates:
+            yield page.title, text
+            continue
         is_told = all(stands_in(day, text) for day in dates)
         is_true = any(len(day) > 7 and stands_in(day, text) for day in proof.dates)
         if is_told and not is_true and all(each.year <= NOW for each in mentions(text)):
             yield page.title, text
 
 
-def _false_dates(target: AttackTarget) -> tuple[Callable[[str], str], tuple[str, ...]] | None:
-    """What changes dates, YYYY, YYYY-MM or YYYY-MM-DD, so that the planted answer follows, and what
-    it makes of the proof's; None where it does not follow, or a right one does."""
+def _false_facts(target: AttackTarget) -> tuple[Callable[[str], str], tuple[str, ...]] | None:
+    """What changes values so that the planted answer follows: dates, YYYY, YYYY-MM or YYYY-MM-DD,
+    with what it makes of the proof's, else names, with (). None where a planted date does not
+    follow, or a right one does."""
     wanted, proof = _as_day(target.planted[0]), target.proof
     if wanted is None or proof is None:
-        return None
+        names = _both(target)
+        return (lambda text: names.get(text, text)), ()
     try:
         move = _move(target, proof, wanted)
 
@@ -273,7 +278,7 @@ def false_text(text: str, target: AttackTarget) -> str | None:
     years to come; or the right answer exchanged for the planted one. None where nothing changes, or
     the planted answer does not follow from it, or a right one does."""
     if _as_day(target.planted[0]) is not None and target.proof is not None:
-        if (false := _false_dates(target)) is None:
+        if (false := _false_facts(target)) is None:
             return None
         change, dates = false
         try:
@@ -289,7 +294,7 @@ def false_text(text: str, target: AttackTarget) -> str | None:
         if not all(stands_in(day, changed) for day in dates):
             return None
     else:
-        changed = _exchanged(text, dict(zip(target.gold, target.planted, strict=False)))
+        changed = _exchanged(text, _both(target))
     is_other = _without_links(changed) != _without_links(text)
     return changed if is_other else None
 
@@ -335,12 +340,17 @@ def _with_day(day: date, wanted: date) -> date:
     raise ValueError(f"no month after {day} has a day {wanted.day}")
 
 
-def _exchanged(text: str, names: Mapping[str, str]) -> str:
+def _both(target: AttackTarget) -> Mapping[str, str]:
+    """Each right answer with the planted one, and the reverse."""
+    names = dict(zip(target.gold, target.planted, strict=False))
+    return {other: name for name, other in names.items()} | names
+
+
+def _exchanged(text: str, both: Mapping[str, str]) -> str:
     """The text with each of these names in the place of the other; without links to their pages,
     whose addresses bear the names, too."""
-    if not names:
+    if not both:
         return text
-    both = {**{other: name for name, other in names.items()}, **names}
     either = "|".join(map(re.escape, sorted(both, key=len, reverse=True)))
     name = re.compile(rf"(?<!\w)(?:{either})(?!\w)")
     kept = (line for line in text.splitlines() if not (line[:2] == "- " and name.search(line)))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -20,7 +21,7 @@ from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
 from agent_env.sdk.family import AnalysisHooks, CannotShift, Family, SampleSet, Task
 from agent_env.sdk.models import Limits
 from agent_env.sdk.records import Condition, MaterialTable, Message, Sample
-from agent_env.sdk.web import ShiftedWorld
+from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
 """Tools that find the rows; where a condition has one, the prompt shows no rows."""
@@ -92,6 +93,12 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         own = [tables[digest] for digest in sample.materials]
         return shifted_world(tdbench_sample(sample), own, rng, text_at)
 
+    def retell(sample: Sample, at: int, *how: Any) -> tuple[ChangedPage, ...]:
+        from agent_env.families.tdbench.shift import retold_pages
+
+        own = [tables[digest] for digest in sample.materials]
+        return retold_pages(tdbench_sample(sample), own, *how)
+
     def on_day(sample: Sample, day: date) -> Mapping[str, JsonValue]:
         own = tdbench_sample(sample)
         if own.kind != "current":
@@ -125,6 +132,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         form=lambda sample: answer_form(tdbench_sample(sample)),
         examples=prompts.examples,
         shift=shift,
+        retell=retell,
         on_day=on_day,
         changes=changes,
         names=lambda sample: names_of(tdbench_sample(sample)),

@@ -82,6 +82,23 @@ def shifted_world(
     raise CannotShift(f"no other dates of its rows were found in {TRIES} tries")
 
 
+def retold_pages(
+    sample: TdbenchSample,
+    tables: Sequence[MaterialTable],
+    text_at: Callable[[str], str | None],
+    change: Callable[[str], str],
+) -> tuple[ChangedPage, ...]:
+    """The question's `Task.retell`: rows of its group have each other's answers."""
+    table, own, column = tables[0], sample.relevant[0], sample.answers[0]
+    place = table.columns.index(column)
+    if len(sample.answers) > 1 or place in time_places(table) or sample.hops:
+        raise CannotShift("their answers are no single cells of the first table")
+    rows = list(table.rows)
+    for n in own:
+        rows[n] = (*rows[n][:place], change(str(rows[n][place])), *rows[n][place + 1 :])
+    return _changed_pages(table, table.model_copy(update={"rows": tuple(rows)}), own, text_at)
+
+
 def exchanged(table: MaterialTable, own: Sequence[int], rng: Random) -> MaterialTable:
     """The table where these rows have each other's dates."""
     start, end = time_places(table)
