@@ -28,7 +28,7 @@ Keys = Mapping[str, str]
 _HEAD = re.compile(r"^No\.: (.+)$", re.M)
 _LINE = re.compile(r"^\d+: (.+)$", re.M)
 _COMPLETE = re.compile(
-    r"(?:The only entry|All \d+ entries) of the table (\S+) with (.{1,1000}), in the order"
+    r"(?:The only entry|All \d+ entries) under (.{1,1000}) in the list of (\S+), earliest first"
 )
 _WINDOWS = re.compile(r"\[Window (\d+) of (\d+)\.\]")
 _DOUBTFUL = ("is an old version, kept as it stood on", " named after ")
@@ -142,7 +142,7 @@ def _page_rows(text: str, table: str | None, keys: Keys, thorough: bool) -> list
         complete = _COMPLETE.search(text)
         if complete is None or any(mark in text for mark in _DOUBTFUL):
             return None
-        if table not in (None, complete[1]) or not _covers(complete[2], keys):
+        if table not in (None, complete[2]) or not _covers(complete[1], keys):
             return None
     columns = [*head[1].split(" | ")[:-2], "start", "end"]
     lines = [line.split(" | ") for line in _LINE.findall(text[head.end() :])]

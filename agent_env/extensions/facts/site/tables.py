@@ -75,7 +75,7 @@ def _whole(page: RowPage) -> str:
     """What makes the page complete: a reader can rely on it."""
     which = " and ".join(f"{name} {value}" for name, value in page.values)
     count = "The only entry" if len(page.rows) == 1 else f"All {len(page.rows)} entries"
-    return f"{count} of the table {page.table} with {which}, in the order of their beginnings."
+    return f"{count} under {which} in the list of {page.table}, earliest first."
 
 
 def _values(table: MaterialTable, row: Cells) -> Iterator[tuple[str, str]]:
@@ -94,7 +94,7 @@ def _summary(table: MaterialTable, rows: Sequence[Cells]) -> Iterator[str]:
         if len(values) > 1:
             named = listed(value for value, _ in values.most_common(8))
             more = f", and {len(values) - 8} more" if len(values) > 8 else ""
-            yield f"The column {name} has {named}{more}."
+            yield f"Under {name} stand {named}{more}."
 
 
 def _rows(table: MaterialTable, rows: Sequence[Cells], w: Writer) -> Block:
@@ -150,8 +150,7 @@ def _outdated_copy(table: MaterialTable, page: RowPage, rng: Random) -> Sheet | 
             f"This page is an old version, kept as it stood on {_day(day, w)}. What came later is "
             "in the current one.",
             f"{page.title}. The latest entry is {latest}, from {_day(last[start], w)} on. "
-            f"{len(known_rows)} {'entry' if len(known_rows) == 1 else 'entries'}, in the order of "
-            "their beginnings.",
+            f"{len(known_rows)} {'entry' if len(known_rows) == 1 else 'entries'}, earliest first.",
         ),
         _rows(table, known_rows, w),
         lines("ul", link("Current version", page.url)),

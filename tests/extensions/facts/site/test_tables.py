@@ -54,8 +54,8 @@ def test_rows_have_pages_proofs_and_misleading_copies():
     }
     (sheet,) = (s for s in table_pages(OFFICES, LEVELS["easy"]) if s.title == "Arland, President")
     assert sheet.text.splitlines()[0] == (
-        "Arland, President. All 2 entries of the table offices with country Arland and role "
-        "President, in the order of their beginnings."
+        "Arland, President. All 2 entries under country Arland and role President in the list of "
+        "offices, earliest first."
     )
     assert sheet.rows[0] == ("No.", "country", "role", "name", "from", "until")
     first, second = sheet.rows[1:]
