@@ -206,10 +206,10 @@ def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
 
 
 def test_agents_multiply_conditions_and_one_that_there_is_not_is_a_mistake(tmp_path):
-    text = GOOD.replace('"explicit:base"]', '"sh:loop"]\nagents = ["loop", "sh -c true {prompt}"]')
+    text = GOOD.replace('"explicit:base"]', '"base~by-sh:base"]\nagents = ["loop", "sh -c true {prompt}"]')
     (tmp_path / "study.toml").write_text(text)
     plan = read_plan(tmp_path / "study.toml")
-    assert plan.contrasts == ("sh:loop",)
+    assert plan.contrasts == ("base~by-sh:base",)
     text = GOOD.replace("[tasks.puzzles]", 'agents = ["loop", "gpt"]\n\n[tasks.puzzles]')
     (line,) = mistakes(tmp_path, text)
     assert line.startswith("4: tasks.puzzles: --agent gpt: no such agent; there are loop, codex")
