@@ -206,7 +206,8 @@ def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
 
 
 def test_agents_multiply_conditions_and_one_that_there_is_not_is_a_mistake(tmp_path):
-    text = GOOD.replace('"explicit:base"]', '"base~by-sh:base"]\nagents = ["loop", "sh -c true {prompt}"]')
+    agents = '"base~by-sh:base"]\nagents = ["loop", "sh -c true {prompt}"]'
+    text = GOOD.replace('"explicit:base"]', agents)
     (tmp_path / "study.toml").write_text(text)
     plan = read_plan(tmp_path / "study.toml")
     assert plan.contrasts == ("base~by-sh:base",)
