@@ -9,7 +9,7 @@ AgentEnvError
   EpisodeError     recorded on the episode; its siblings go on
     ModelError, SandboxError, SearchError, ReplayError
 
-A reached limit is no error but a stop reason, failing user code is an ExecResult.
+A reached limit is not an error but a stop reason, failing user code is an ExecResult.
 """
 
 from __future__ import annotations

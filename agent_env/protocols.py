@@ -57,7 +57,7 @@ class Model(Protocol):
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        """One reply; raises ModelError where none is to be had."""
+        """One reply; raises ModelError where none is available."""
 
 
 class Tool(Protocol):
@@ -108,8 +108,8 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class CallTool:
-    """Run a call that is the strategy's own, or the one call of the last reply, and go on by what
-    it gives; `then` is pure. The tool need not be offered to the model."""
+    """Run a call that is the strategy's own, or the one call of the last reply, and continue by
+    what it gives; `then` is pure. The tool need not be offered to the model."""
 
     call: ToolCall
     then: Callable[[ToolResult], Say | Answer]
@@ -303,7 +303,7 @@ class Limits:
             read=calls_by_tool,
         ),
     ] = field(default_factory=dict)
-    """Calls by tool; a tool at its limit is withdrawn, and the episode goes on."""
+    """Calls by tool; a tool at its limit is withdrawn, and the episode continues."""
     fit_context: Annotated[
         bool | None,
         Opt(

@@ -317,7 +317,7 @@ def _load_file(file: Path) -> ModuleType:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
+        raise ImportError(f"{file} is not a Python file")
     module = module_from_spec(spec)
     sys.modules[name] = module
     sys.path.append(str(file.parent))

@@ -136,7 +136,7 @@ def test_a_run_without_a_plain_run_json_keeps_no_command_from_the_others(runs, k
     KINDS[kind](runs / "odd/run.json", runs.parent / "outside")
     done = agent_env("compare", str(runs))
     assert done.returncode == 0
-    assert f"passed over: {runs}/odd/run.json is no plain file" in done.stderr
+    assert f"skipped: {runs}/odd/run.json is not a plain file" in done.stderr
     assert agent_env("show", str(runs / "odd")).returncode == 2
 
 

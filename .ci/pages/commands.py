@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,7 +37,7 @@ def _lines(group: Any, context: Any, above: str) -> Iterator[str]:
             yield from _lines(command, own, f"{above}{name} ")
         else:
             words = [word for word in command.collect_usage_pieces(context) if word != "[OPTIONS]"]
-            text = command.get_short_help_str(400)
+            text = re.split(r"[;:] ", command.get_short_help_str(400))[0].rstrip(".")
             yield f"- `{' '.join([above + name, *words])}`: {text}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container
 
 from agent_env.cli.options import option_help
@@ -12,8 +13,8 @@ HEAD = """# The fields of samples
 
 `.ci/docs` writes this page from the code. `--dataset FILE` takes JSON lines, one sample a line, as
 `agent-env questions generate TASK` writes them. An unknown field is an error; all errors of a file
-are reported at once, by line and field. **Bold** fields are required. For questions of your own see
-[qa](qa.md): it takes any columns."""
+are reported at once, by line and field. **Bold** fields are required; a field without a type is a
+text. For questions of your own see [qa](qa.md): it takes any columns."""
 
 
 def samples_page() -> str:
@@ -36,7 +37,9 @@ def _list(kind: type[Record], without: Container[str]) -> str:
             continue
         name = f"`{field.name}`"
         name = f"**{name}**" if kind.model_fields[field.name].is_required() else name
-        lines.append(f"- {name} (`{field.type}`) {field.help}".rstrip())
+        about = re.split(r"(?<=\w)[;:.] ", field.help)[0].rstrip(".")
+        kind_of = "" if field.type == "str" else f" (`{field.type}`)"
+        lines.append(f"- {name}{kind_of} {about}".rstrip())
     return "\n".join(lines)
 
 

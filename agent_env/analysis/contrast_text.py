@@ -81,7 +81,7 @@ def _known(arms: Sequence[Arm]) -> str:
 
 
 class _UnreadableError(Exception):
-    """Why a text is no contrast."""
+    """Why a text is not a contrast."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,7 @@ class _Reader:
 
 
 def _splits(text: str, signs: str) -> Iterator[tuple[str, str]]:
-    """The text before and after each of the signs that stands outside parentheses."""
+    """The text before and after each of the signs that is outside parentheses."""
     depth = 0
     for place, sign in enumerate(text):
         depth += (sign == "(") - (sign == ")")

@@ -16,7 +16,7 @@ from agent_env.tasks.faults import Faults
 
 MOST_BY_CHANCE = 0.25
 VALUES: Mapping[str, tuple[int, int, int]] = {"month": (5, 7, 12), "day": (8, 10, 31)}
-"""Where the part stands in a date, and how many values it has; of years a century is taken."""
+"""Where the part is in a date, and how many values it has; of years a century is taken."""
 
 
 class DateSource(Record):

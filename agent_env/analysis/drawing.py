@@ -48,7 +48,7 @@ def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
 
 
 def literal(text: str) -> str:
-    """A name as it stands: a `$` in it begins no formula, control characters and turners of
+    """A name as it is: a `$` in it begins no formula, control characters and turners of
     direction are seen. A long one is cut, as the figure would grow with it."""
     cut = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
     return visible(cut).replace("$", r"\$")

@@ -40,7 +40,7 @@ class Example:
     why: str
     """What shows where the answer came from, or what failed first; "" where neither is known."""
     pages: tuple[str, ...]
-    """Addresses of the pages that the answer stands on."""
+    """Addresses of the pages that the answer rests on."""
 
 
 def examples(comparison: Comparison) -> list[Example]:

@@ -9,7 +9,7 @@ Of an episode whose answer is not right, the first that fits:
                       arguments that do not fit
   loop                a limit ended the episode while a call was repeated (stage: `the same call`);
                       or no answer can be read in a reply whose end repeats itself (`the same text`)
-  echo of the prompt  no answer can be read, and most of the reply stands in the prompt
+  echo of the prompt  no answer can be read, and most of the reply is in the prompt
   no call             tools were offered that could help, the model ended the episode itself, and
                       called none
 """
@@ -87,7 +87,7 @@ def failure_mode(
     lines = [line.strip() for line in reply.split("\n")]
     total = sum(map(len, lines))
     same = sum(len(line) for line in lines if line in prompt_lines)
-    # share of a reply that stands in the prompt
+    # share of a reply that is in the prompt
     is_echo = same >= 0.8 * total or any(reply in prompt for prompt in prompts)
     return ("echo of the prompt", "") if total > 0 and is_echo else None
 

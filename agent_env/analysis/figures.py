@@ -43,7 +43,7 @@ LONGEST_LABEL = 34
 
 def runs_of(comparison: Comparison) -> dict[str, list[int]]:
     """Places of each run's arms; the title is the model's name where that tells runs apart. Logs
-    of other tools, of one condition each, stand together."""
+    of other tools, of one condition each, are together."""
     runs: dict[str, list[int]] = {}
     if all(arm.is_log for arm in comparison.study.arms):
         return {comparison.study.task: list(range(len(comparison.study.arms)))}
@@ -122,7 +122,7 @@ def scores(comparison: Comparison, width: float = WIDE) -> Figure | None:
         axes.text(gain_at, 1 + 0.1 / (step * len(rows)), f"difference{over}"
                   if comparison.is_error else f"gain{over}", transform=axes.transAxes, color=SOFT,
                   fontsize=9, ha="right" if is_narrow else "left", va="bottom")  # fmt: skip
-    less = ", the less the better" if comparison.is_error else ""
+    less = ", less is better" if comparison.is_error else ""
     axes.set_xlabel(f"{words(comparison.metric)}{less}, with 95 % intervals", fontsize=9,
                     color=SOFT)  # fmt: skip
     axes.set_yticks([])

@@ -194,13 +194,13 @@ def outcome_text(arms: Sequence[Arm]) -> str:
     names = {"failed": "failed", "unfinished": "were cut off",
              "never begun": "never began or have no readable trace"}  # fmt: skip
     gaps = ", ".join(f"{kinds[kind]:,} {words}" for kind, words in names.items() if kinds[kind])
-    others = f"; {gaps}: they enter no mean, and are 0 where failures count as 0" if gaps else ""
+    others = f"; {gaps}: they are in no mean, and are 0 where failures count as 0" if gaps else ""
     finished, asked = sum(len(arm.finished) for arm in arms), sum(arm.asked for arm in arms)
     sentences = [f"Of {_number(asked, 'episode')} asked for, {finished:,} finished{others}."]
     if unread := kinds["unreadable"]:
         sentences.append(f"{_number(unread, 'answer')} could not be read and score 0.")
     if unscored := kinds["scorer_failed"]:
-        sentences.append(f"{unscored:,} whose scorer failed enter no figure.")
+        sentences.append(f"{unscored:,} whose scorer failed are in no figure.")
     return " ".join(sentences)
 
 

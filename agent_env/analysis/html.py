@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_env.analysis.result_tables import Cell, Column
 
 PORTRAIT = 104
-"""Characters of a printed table's line; a wider table stands on a landscape page."""
+"""Characters of a printed table's line; a wider table is on a landscape page."""
 
 
 def page(template: str, **values: object) -> str:

@@ -58,7 +58,7 @@ _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _TIME_OBJECT = re.compile(r"datetime\.(?:date(?:time)?)\((\d+), (\d+), (\d+)(?:, (\d+), (\d+))?")
 _PARTS = r"\w+ -?\d[\d:.]*(?:, \w+ -?\d[\d:.]*)+"
 _COUNTED = re.compile(rf"yes|no|-?\d.*|{_PARTS}|.*\b\d{{4}}")
-"""An answer that follows from what is shown and need not stand in it."""
+"""An answer that follows from what is shown and need not be in it."""
 
 
 class ShownPage(Record):
@@ -397,7 +397,7 @@ class TraceProvenance:
     @property
     def _is_of_prompt(self) -> bool:
         """Whether the answer can come from a prompt that has all: the right one, what is counted or
-        computed, and names that stand there."""
+        computed, and names that are there."""
         prompt = "\n".join(m.content for m in self.episode.messages if m.role in ("system", "user"))
         answer = self.score.answer or ()
         return self.is_right or all(_COUNTED.fullmatch(v) or _stands(v, prompt) for v in answer)
@@ -500,7 +500,7 @@ class TraceProvenance:
         if any(cites(self.episode, r.url) for r in self.episode.pages if r.how != "blocked"):
             return "read", "it cites a page that was shown"
         if self.may_be_chance:
-            return "unknown", "so many dates were shown that one agrees with it by chance too"
+            return "unknown", "so many dates were shown that one may agree by chance"
         return "guessed", "nothing that was shown agrees with it"
 
     @property
@@ -626,7 +626,7 @@ class TraceProvenance:
 
 
 def _stands(value: str, text: str) -> bool:
-    """Whether a value stands in a text as a word or words of its own, a date in any notation; of
+    """Whether a value is in a text as a word or words of its own, a date in any notation; of
     numbers with names, each number."""
     if len(day := _days([value])) == 1:
         return stands_in(day.pop(), text)

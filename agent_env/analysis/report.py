@@ -29,7 +29,7 @@ Block = ResultTable | SvgFigure
 
 
 def method_words(comparison: Comparison, manifests: Mapping[str, Manifest]) -> list[str]:
-    """Paragraphs to copy; what differs between the runs stands in the table of settings."""
+    """Paragraphs to copy; what differs between the runs is in the table of settings."""
     study = comparison.study
     models = ", ".join(short_names(arm.model for arm in study.arms).values())
     conditions = ", ".join(dict.fromkeys(arm.name_in_run for arm in study.arms))
@@ -178,7 +178,7 @@ FIGURES = {
 EVIDENCE = ("shortcuts", "tools_check", "answers", "evidence")
 """Tables that say why, beside those of the section on faults and attacks."""
 MOST_ROWS = 24
-"""A longer table stands among all others; more conditions have no frontier."""
+"""A longer table is among all others; more conditions have no frontier."""
 ROWS_OF_PART = 40
 """Of a figure."""
 
@@ -241,11 +241,11 @@ def chapter_of(
         section = others if len(telling.rows) > MOST_ROWS else section
         section.append(telling)
         section += figures.pop(table.name, [])
-    evidence += _sentences("In a line, as no table says more", same)
+    evidence += _sentences("In one line, as no table says more", same)
     others += [figure for rest in figures.values() for figure in rest]
     said = [] if text_of is None else [each.said[-1] for each in first.examples]
     sections = [
-        Section("episodes", "The three episodes, whole" if len(said) == 3 else "Episodes, whole",
+        Section("episodes", "The three episodes in full" if len(said) == 3 else "Episodes, whole",
                 [], texts=[text_of(each) for each in said] if text_of else []),
         Section("results", "All differences and tests", results),
         Section("evidence", "Where the answers came from", evidence),

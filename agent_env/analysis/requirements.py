@@ -87,8 +87,8 @@ def _parts(text: str) -> tuple[str, str, float]:
                     return subject.strip(), sign, number
             break
     raise ConfigError(
-        f"--require '{text}' is no requirement; write WHAT >= NUMBER, with >=, <=, > or <, and for "
-        f"WHAT a difference such as web-base, a condition, or one of {', '.join(SUMS)}"
+        f"--require '{text}' is not a requirement; write WHAT >= NUMBER, with >=, <=, > or <, and "
+        f"for WHAT a difference such as web-base, a condition, or one of {', '.join(SUMS)}"
     )
 
 

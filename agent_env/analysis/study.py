@@ -366,8 +366,7 @@ def _common(runs: Sequence[RunData], strict: bool) -> tuple[tuple[Sample, ...], 
         )
     if changed:
         notes.append(
-            f"{len(changed)} samples bear the same id but differ in content between the runs; "
-            "left out."
+            f"{len(changed)} samples have the same id but different content in the runs; left out."
         )
     if notes and strict:
         raise ConfigError(" ".join(notes))
@@ -484,9 +483,9 @@ def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
         counts["never begun"] = arm.missing
         kinds = ("failed", "unfinished", "never begun")
         if gaps := [f"{counts[kind]} {kind}" for kind in kinds if counts[kind]]:
-            yield f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They enter no mean."
+            yield f"{arm.label}: of {arm.asked} episodes {', '.join(gaps)}. They are in no mean."
         if unscored := counts["scorer_failed"]:
-            yield f"{arm.label}: the scorer failed on {unscored} episodes, which enter no figure."
+            yield f"{arm.label}: the scorer failed on {unscored} episodes, which are in no figure."
     yield from metric_failures(arms)
 
 

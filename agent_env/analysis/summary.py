@@ -79,8 +79,8 @@ def on_forms(conditions: Iterable[Condition]) -> Iterator[str]:
     formats = {condition.answer_format for condition in conditions}
     if formats - {"free"}:
         yield (
-            "~schema: forced form, real words. The server held the answer (under the text protocol "
-            "also tool calls) to a JSON schema, so what is wrong is no failure of form."
+            "~schema: the server held the answer (under the text protocol "
+            "also tool calls) to a JSON schema, so what is wrong is not a failure of form."
         )
     if "schema-last" in formats:
         yield "~schema-last: the same in a further reply, after a free one."

@@ -1,6 +1,6 @@
 """A table of results as lines of text: for a terminal of any width, a pipe, a screen reader.
 
-As many columns stand side by side as a line has room for: headings wrap first, then columns are
+As many columns are side by side as a line has room for: headings wrap first, then columns are
 left out by their rank and figures have two digits, then texts wrap. Where the rest does not fit
 either, each row is a sentence of names and values, as it is in plain text.
 """
@@ -151,7 +151,7 @@ def _widths(blocks: Sequence[_Block], room: int | None, text_width: int) -> list
 
 
 def _aligned(blocks: Sequence[_Block], widths: Sequence[int]) -> Iterator[str]:
-    """The headings, which stand on the rule below them, and the rows."""
+    """The headings, which are on the rule below them, and the rows."""
     heads = [_folded(block.heading, width) for block, width in zip(blocks, widths, strict=True)]
     height = max(map(len, heads))
     yield from _side_by_side([[""] * (height - len(h)) + h for h in heads], blocks, widths)

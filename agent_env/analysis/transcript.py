@@ -52,7 +52,7 @@ def transcript(
                 yield "\n".join(_opening(event, parameters))
                 messages = event.messages
                 if event.condition.agent is not None:
-                    protocol = None  # what it sent stands below as it was
+                    protocol = None  # what it sent is below as it was
                 if protocol in IN_TEXT:
                     is_held = bool(event.tools) and protocol == "schema"
                     is_schema = is_held or event.condition.answer_format == "schema"
@@ -73,7 +73,7 @@ def transcript(
                 number = next((n for n, call in enumerate(calls, 1) if call.id == event.call.id), 0)
                 yield _tool_lines(event, number if protocol in IN_TEXT else None, width)
             case EpisodeResumed():
-                yield f"== went on here after {event.steps} recorded steps"
+                yield f"== continued here after {event.steps} recorded steps"
                 yield from (
                     f"!! step {d.step}, {d.what}:\n{_cut(d.diff, width)}" for d in event.drift
                 )
@@ -204,8 +204,8 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
 
 
 def _added(event: ModelCalled, ours: Collection[str], width: int | None) -> Iterator[str]:
-    """What was sent since the last reply. Of an agent of somebody else also what it let fall, and
-    which tools it named; the results of `ours`, by call id, stand above already."""
+    """What was sent since the last reply. Of an agent of others also what it let fall, and
+    which tools it named; the results of `ours`, by call id, are above already."""
     if event.keeps is None:
         yield from (_message(message, width) for message in event.added)
         return

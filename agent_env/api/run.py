@@ -323,9 +323,9 @@ class Episode:
         progress: bool = True,
         **options: Unpack[ForkKeywords],
     ) -> Run:
-        """Keeps the episode up to step `at` and lets it go on otherwise; gives back the run of the
-        forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's first
-        tool call; the other keywords are the options of `agent-env episodes fork`.
+        """Keeps the episode up to step `at` and lets it continue otherwise; gives back the run of
+        the forks, by default in RUN/forks/. `edit={"1": text}` replaces the result of that step's
+        first tool call; the other keywords are the options of `agent-env episodes fork`.
 
         Examples:
             >>> import agent_env as ae, asyncio

@@ -118,7 +118,7 @@ def run_sync(
     progress: bool = True,
     **options: Unpack[RunKeywords],
 ) -> Run:
-    """`run` for scripts, without `await`; in a notebook too, where nothing else goes on until it
+    """`run` for scripts, without `await`; in a notebook too, where nothing else continues until it
     ends.
 
     Examples:
@@ -146,7 +146,7 @@ def open(
         >>> import agent_env as ae
         >>> ae.open("runs/none")
         Traceback (most recent call last):
-        agent_env.errors.ConfigError: runs/none is no run: it has no run.json
+        agent_env.errors.ConfigError: runs/none is not a run: it has no run.json
     """
     local = LocalObjects()
     if task is not None:

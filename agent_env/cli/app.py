@@ -1,4 +1,4 @@
-"""agent-env: the command line. Its commands stand in the modules beside, see `cli/tree.py`."""
+"""agent-env: the command line. Its commands are in the modules beside, see `cli/tree.py`."""
 
 from __future__ import annotations
 
@@ -46,10 +46,13 @@ def _commands(
         ),
     ] = False,
     plain: Annotated[
-        bool, typer.Option("--plain", help="Sentences for tables, for a screen reader; anywhere.")
+        bool,
+        typer.Option(
+            "--plain", help="Sentences in place of tables, for a screen reader; allowed anywhere."
+        ),
     ] = False,
 ) -> None:
-    """What stands before a command, or anywhere in its line."""
+    """What is before a command, or anywhere in its line."""
     if plain:
         ask_plain()
 

@@ -74,7 +74,7 @@ def _value(context: typer.Context, option: Any, value: Any, folder: Path) -> Any
     else:
         parts = [value]
     if wrong := [each for each in parts if isinstance(each, bool | list | Mapping)]:
-        raise ConfigError(f"{wrong[0]!r} is no value; write a text or a number")
+        raise ConfigError(f"{wrong[0]!r} is not a value; write a text or a number")
     texts = [with_files(folder, str(each)) for each in parts]
     typed = texts if is_several else texts[0]
     try:
@@ -93,7 +93,7 @@ FIRST = (
 WithPreflight = Annotated[
     bool,
     Opt(
-        "Try the server by a few short calls first: which model answers, whether tools reach it.",
+        "Try the server with a few short calls first: which model answers, whether tools reach it.",
         SERVER,
     ),
 ]
@@ -186,8 +186,8 @@ def resume(
 ) -> None:
     """Finish a run or a study: what is missing, cut off or failed.
 
-    Those that began go on from their last event. Recorded replies and tool results are used again;
-    nothing paid for is asked for twice. A folder of runs goes on with all of them.
+    Those that began continue from their last event. Recorded replies and tool results are used
+    again; nothing paid for is asked for twice. A folder of runs continues all of them.
 
     Example: agent-env resume runs/time-puzzles-20260101-120000 --run-tokens 2000000
     """
@@ -271,6 +271,6 @@ def _tell(
         except AgentEnvError as exc:
             outcomes.setdefault(name, str(exc))
         except SystemExit:
-            outcomes.setdefault(name, "no episode came to its end")
+            outcomes.setdefault(name, "no episode finished")
     again, last = f"agent-env resume {parent}", f"agent-env compare {parent} compares the models."
     tell_outcomes(dict.fromkeys(names, "done"), outcomes, again, last)

@@ -119,7 +119,7 @@ def show(
         ),
     ],
     why: Annotated[
-        bool, Opt("Where answers came from, what failed first, and how far look-ups came.")
+        bool, Opt("Where answers came from, what failed first, and how far look-ups got.")
     ] = False,
     prices: Annotated[
         Path | None,
@@ -129,7 +129,7 @@ def show(
         ),
     ] = None,
     fail_on_change: Annotated[bool, Opt("Exit 1 where an earlier verdict changed.")] = False,
-    full: Annotated[bool, Opt("Of an episode: do not cut long texts.")] = False,
+    full: Annotated[bool, Opt("For an episode: do not shorten long texts.")] = False,
     as_json: AsJson = False,
     wide: Wide = False,
 ) -> None:
@@ -160,11 +160,11 @@ def show(
         return
     if not target.is_dir():
         raise ConfigError(
-            f"{target} is no run, study or folder of runs, and no episode; name one as "
+            f"{target} is not a run, a study, a folder of runs or an episode; name an episode as "
             "RUN/CONDITION/SAMPLE.1"
         )
     if full:
-        raise ConfigError(f"{target} is no episode; --full is for one: RUN/CONDITION/SAMPLE.1")
+        raise ConfigError(f"{target} is not an episode; --full is for one: RUN/CONDITION/SAMPLE.1")
 
     def show_run(path: Path, name: str) -> None:
         if why:

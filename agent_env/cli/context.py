@@ -94,7 +94,7 @@ def _why_empty(row: SampleContext) -> str:
 
 def show(
     file: Annotated[Path, typer.Argument(help="What `web context build` wrote.", metavar="FILE")],
-    sample: Annotated[str | None, Opt("Print what this one is given.")] = None,
+    sample: Annotated[str | None, Opt("Print the text that this sample is given.")] = None,
 ) -> None:
     """Print a context file's header and samples, or the very text that one sample is given.
 
@@ -117,7 +117,7 @@ def show(
 
 def verify(
     runs: Annotated[list[Path], typer.Argument(help="Runs with cited pages.", metavar="RUN...")],
-    all_samples: Annotated[bool, Opt("A line for equal ones too.", flag="--all")] = False,
+    all_samples: Annotated[bool, Opt("A line for each equal one, too.", flag="--all")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say for each sample whether the runs' models read the same bytes; exit 1 where not.

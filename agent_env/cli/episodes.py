@@ -90,7 +90,7 @@ def fork(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Keep an episode up to step K and let it go on otherwise.
+    """Keep an episode up to step K and let it continue otherwise.
 
     Example: agent-env episodes fork runs/first/web/tp-1-00001.1 --at 2
     --edit page.txt --repeats 3 --out runs/forked

@@ -31,7 +31,7 @@ def generate(options: GenerateOptions) -> None:
     with listening() as (listener, _):
         result = asyncio.run(make_set(options, listener))
     questions = result.sample_set
-    say(f"{len(questions.samples)} questions in {options.out}; told in full in {result.summary}")
+    say(f"{len(questions.samples)} questions in {options.out}; details: {result.summary}")
     if result.tier is not None:
         say(f"difficulty {result.tier}")
     skipped = sorted(questions.left_out.items(), key=lambda pair: -pair[1])

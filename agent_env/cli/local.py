@@ -39,7 +39,7 @@ def models(
     )
 
     if folder is not None and not folder.is_dir():
-        raise ConfigError(f"{folder} is no folder; name one that holds GGUF files")
+        raise ConfigError(f"{folder} is not a folder; name one that holds GGUF files")
     rows = [_facts(each) for each in all_files(folder)]
     build = server_build()
     if as_json:

@@ -145,7 +145,7 @@ def verify(file: Store, as_json: AsJson = False) -> None:
 
 def leaks(
     file: Store,
-    as_of: Annotated[str, Opt("YYYY-MM-DD: the day of which pages are to be.")],
+    as_of: Annotated[str, Opt("YYYY-MM-DD: pages as of this day.")],
     as_json: AsJson = False,
 ) -> None:
     """Count and list a store's pages that may tell of days after one, with what shows it.
@@ -167,7 +167,7 @@ def leaks(
     }
     flags = Counter(flag for each in findings.values() for flag in each.flags)
     names = {"dated later": LATER, "changed later": CHANGED, "undated": NO_DATE,
-             "speaking of later days": MENTIONS}  # fmt: skip
+             "mentioning later days": MENTIONS}  # fmt: skip
     counts = {"pages": len(findings), **{name: flags[flag] for name, flag in names.items()}}
     flagged = {url: each for url, each in findings.items() if each.flags}
     if as_json:
@@ -187,8 +187,8 @@ def leaks(
 
 
 def merge(
-    out: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
-    others: Annotated[list[Path], typer.Argument(help="Stores to take in.")],
+    out: Annotated[Path, typer.Argument(help="The store to add to; created if missing.")],
+    others: Annotated[list[Path], typer.Argument(help="Stores to merge in.")],
 ) -> None:
     """Take other stores into one; where both have an answer, that of the first is kept.
 
@@ -215,7 +215,7 @@ def merge(
 
 def export(
     file: Store,
-    warc: Annotated[Path, typer.Argument(help="The WARC file to write; .warc.gz is packed.")],
+    warc: Annotated[Path, typer.Argument(help="The WARC file to write; .warc.gz is compressed.")],
 ) -> None:
     """Write a store as a WARC file.
 
@@ -227,7 +227,7 @@ def export(
 
 
 def import_pages(
-    file: Annotated[Path, typer.Argument(help="The store to add to; made where it is new.")],
+    file: Annotated[Path, typer.Argument(help="The store to add to; created if missing.")],
     sources: Annotated[
         list[Path],
         typer.Argument(
@@ -238,7 +238,7 @@ def import_pages(
     columns: Annotated[
         str, Opt("ROLE=COLUMN,…: url, id, title, text, html; default: by their usual names.")
     ] = "",
-    strict: Annotated[bool, Opt("Stop at the first document that cannot be taken.")] = False,
+    strict: Annotated[bool, Opt("Stop at the first document that cannot be imported.")] = False,
 ) -> None:
     """Add documents of other programs to a store, and make the index that searches them. An import
     that was stopped continues where it was.
@@ -267,7 +267,7 @@ def import_pages(
 
 
 class _Progress:
-    """A line on the terminal that tells how far the reading is; nothing where it is no terminal."""
+    """A line on the terminal that says how far the import is; nothing without a terminal."""
 
     def __init__(self) -> None:
         self._redraws = can_redraw(sys.stderr)

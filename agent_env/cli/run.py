@@ -1,6 +1,6 @@
 """What commands share: tables on the terminal, progress, interruption, scores.
 
-Tables stand within the terminal's width, or COLUMNS; in a pipe they have all their columns.
+Tables are within the terminal's width, or COLUMNS; in a pipe they have all their columns.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ def for_each_run(folder: Path, act: Callable[[Path, str], object], as_json: bool
 
 @contextmanager
 def listening() -> Iterator[tuple[Listener, list[Run]]]:
-    """Progress of a run on stderr; Ctrl-C, or a signal to end, says how to go on."""
+    """Progress of a run on stderr; Ctrl-C, or a signal to end, says how to continue."""
     with _progress() as progress:
         yield progress.listener, progress.runs
 
 
 @contextmanager
 def _progress(again: str | None = None) -> Iterator[Progress]:
-    """Progress on stderr; what stops it says how to go on, by the command `again`."""
+    """Progress on stderr; what stops it says how to continue, by the command `again`."""
     from agent_env.runs.progress import progress_shown
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -126,7 +126,7 @@ def tell_outcomes(
     for name in endings:
         say(f"{name}: {outcomes[name]}")
     if set(outcomes.values()) != {"done"}:
-        say(f"{again} goes on with all of them.")
+        say(f"{again} continues all of them.")
     say(last)
     if failures:
         sys.exit(1)
@@ -154,7 +154,7 @@ def print_scores(
     wide: bool = False,
 ) -> Rescoring:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
-    ones if so wished; exit code 1 where episodes were run and none came to its end."""
+    ones if so wished; exit code 1 where episodes were run and none ended."""
     from agent_env.runs.score import read_scores
 
     scores = read_scores(run, prices, say)

@@ -127,7 +127,7 @@ def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> No
 def _go(
     opened: StudyFolder, go: Callable[[ListenerFor], Coroutine[Any, Any, Mapping[str, str]]]
 ) -> None:
-    """Run it with progress; print where it stands, and the outcome of each run; exit 1 where any
+    """Run it with progress; print where it is, and the outcome of each run; exit 1 where any
     failed."""
     from agent_env.runs.studies.status import status_of, status_table
 

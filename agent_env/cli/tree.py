@@ -1,4 +1,4 @@
-"""The tree of commands: what stands on the first page of the help, what in which group, and what is
+"""The tree of commands: what is on the first page of the help, what in which group, and what is
 near a name that is not there.
 """
 
@@ -199,7 +199,7 @@ _SEVERAL = re.compile(r", (?:or|then) (?=agent-env )")
 
 
 class Sectioned(TyperCommand):
-    """A command whose options stand in sections, by their `rich_help_panel`; one with a task lists
+    """A command whose options are in sections, by their `rich_help_panel`; one with a task lists
     that task's options too. One with many options shows the `first` of them, and all by
     `--help-all`."""
 

@@ -1,7 +1,7 @@
 """Pages that a run's episodes named, as contexts for other runs: built, copied into a run's folder,
 and compared between runs.
 
-The same run and stores give the same bytes. Nothing is dropped unsaid: a page that no store holds
+The same run and stores give the same bytes. Nothing is dropped silently: a page that no store holds
 stands under `missing`, an episode without pages has an empty context with the reason. Missing pages
 can be fetched; such a copy is of today and may differ from what the model read.
 
@@ -354,7 +354,7 @@ def _parse_option(option: str) -> ContextOption:
         return ContextOption("cited", Path(option))
     if not CONTEXT_NAME.fullmatch(name):
         raise ConfigError(
-            f"--cited-from: '{name}' is no name; use up to 40 letters, digits, dots, - and _"
+            f"--cited-from: '{name}' is not a name; use up to 40 letters, digits, dots, - and _"
         )
     return ContextOption(f"cited:{name}", Path(file))
 

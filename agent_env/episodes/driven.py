@@ -84,7 +84,7 @@ class DrivenEpisode:
 
     async def step(self, reply: Reply | Message | str | EpisodeError) -> Turn:
         """Sends the policy's reply, or why there is none, and returns the next turn. Raises the
-        error that stopped the episode, if it is no fault of its own, such as a full disk."""
+        error that stopped the episode, if it is not a fault of its own, such as a full disk."""
         outcome = reply if isinstance(reply, EpisodeError) else _as_reply(reply)
         request = self._request
         if request is None:

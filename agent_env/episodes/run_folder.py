@@ -120,7 +120,8 @@ class RunFolder:
         return self.path / name
 
     def set_aside(self, key: EpisodeKey) -> Path:
-        """Moves a broken trace away, so that the episode can go on anew; returns its new path."""
+        """Moves a broken trace away, so that the episode can continue anew; returns its new
+        path."""
         trace = self.trace(key)
         aside = self.place(f"broken/{key.condition}")
         aside.mkdir(parents=True, exist_ok=True)
@@ -181,7 +182,7 @@ class RunFolder:
             except (FileNotFoundError, NotADirectoryError):
                 below = min(self.path.glob("*/run.json"), default=None)
                 advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""
-                raise ConfigError(f"{self.path} is no run: it has no run.json{advice}") from None
+                raise ConfigError(f"{self.path} is not a run: it has no run.json{advice}") from None
             except UnsafeFile as exc:
                 raise DatasetError(file, None, f"cannot be read: {exc.strerror}") from exc
             except OSError as exc:

@@ -271,7 +271,7 @@ class Runner:
 
     def _replied(self, outcome: Outcome, caller: Caller) -> Outcome:
         """The outcome; ModelError if the time ran out before any reply: that is no wrong answer. An
-        agent of somebody else that never asked has one."""
+        agent of others that never asked has one."""
         if outcome.stop_reason == "time" and caller.lost[-1:] == [CUT_OFF] and self.silence_fails:
             hung = ModelError("no reply came in the rest of the episode's time", kind="timeout")
             self.calls.breaker.note(hung, is_last=True)

@@ -1,6 +1,6 @@
 """Waves: the next model calls of all episodes of a run, handed in together as batches.
 
-An episode goes on, from its trace, until a call that has no reply yet: there it waits. When every
+An episode continues, from its trace, until a call that has no reply yet: there it waits. When every
 episode waits or is over, these calls go in as batches; with the results the episodes are run again
 from their traces, which hold the replies and tool results so far.
 
@@ -315,7 +315,7 @@ class Waves:
             try:
                 yield number, BatchEvent.model_validate_json(line)
             except (ValidationError, ValueError) as exc:
-                raise DatasetError(path, number, "is no line of this journal") from exc
+                raise DatasetError(path, number, "is not a line of this journal") from exc
 
     def _bytes(self, path: Path) -> bytes:
         try:
@@ -341,7 +341,7 @@ class Waves:
 
     def _file(self, name: str, end: str = ".results.jsonl") -> Path:
         if "/" in name or name.startswith("."):
-            raise DatasetError(self.folder / "batches", None, f"'{name}' is no name of a batch")
+            raise DatasetError(self.folder / "batches", None, f"'{name}' is not a name of a batch")
         return self.folder / "batches" / f"{name}{end}"
 
 

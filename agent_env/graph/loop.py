@@ -110,7 +110,7 @@ class EpisodeState:
 
 
 class Loop(Protocol):
-    """What drives an episode: ours, or an agent of somebody else."""
+    """What drives an episode: ours, or an agent of others."""
 
     async def run(self, sample: Sample, attempt: EpisodeState) -> Outcome:
         """Drive one episode to its end; what the seams raise passes through."""

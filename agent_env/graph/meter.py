@@ -2,7 +2,7 @@
 
 A conversation that does not fit is cut. Guarantees: nothing is cut before a server has refused it
 as too long; only tool outputs are cut, the oldest first, each at its end and by a mark that the
-model reads; what was cut stays cut, and each request's cuts stand in the trace, from where replay,
+model reads; what was cut stays cut, and each request's cuts are in the trace, from where replay,
 resume and fork take them. The episode's own messages stay whole: they are cut only as they are
 sent.
 """

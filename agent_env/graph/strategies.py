@@ -1,7 +1,7 @@
 """Strategies: what is sent first, and what follows each reply.
 
 A new one is a function from StrategyParts to a Strategy and its line in STRATEGIES, or a plug-in;
-one that only some questions can be asked by stands in `strategies` of their Task.
+one that only some questions can be asked by is in `strategies` of their Task.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class Connection:
                     if cursor is None:
                         self._outputs = {t.name: t.output_schema for t in tools if t.output_schema}
                         return tools
-        except Exception as exc:  # the SDK's, and pydantic's for what is no list of tools
+        except Exception as exc:  # the SDK's, and pydantic's for what is not a list of tools
             raise McpError(self._named(f"gives no list of tools: {_brief(exc)}")) from exc
         raise McpError(
             self._named(f"lists more than {MOST_TOOLS} tools, or {MESSAGE_BYTES >> 20} MB")

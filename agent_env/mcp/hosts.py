@@ -131,8 +131,8 @@ class Host:
             await self._compare(connection)
 
     async def _compare(self, connection: Connection) -> None:
-        """Tells the user once of each difference; the run goes on with the tools that it recorded,
-        so that a condition is the same in all its episodes."""
+        """Tells the user once of each difference; the run continues with the tools that it
+        recorded, so that a condition is the same in all its episodes."""
         try:
             now = await read_server(self.server, connection)
         except (McpError, ConnectionEnded) as exc:
@@ -205,7 +205,7 @@ class OpenHosts:
     episode_hosts: dict[str, Host] = field(default_factory=dict)
 
     def tool(self, traits: ToolTraits) -> McpServerTool | None:
-        """The tool of these traits; None where the server that the run goes on with has it no
+        """The tool of these traits; None where the server that the run continues with has it no
         more."""
         server_name, _, name = (traits.mcp or "").partition("/")
         for server in self.hosts.servers:

@@ -1,7 +1,7 @@
-"""Carries messages to and from a server: each is bounded in size, and what is no message is named.
+"""Carries messages to and from a server: each bounded in size; what is not a message is named.
 
 Guaranteed: no more than MESSAGE_BYTES of one message are kept in memory; a larger answer becomes an
-error of its own call; a line that is no JSON is the server's chatter and goes to its log; a server
+error of its own call; a line that is not JSON is the server's chatter and goes to its log; a server
 that sends MOST_MESSAGES between two results, and REGAINED more for each second, is ended; of what
 it sends unasked no more than NOTICES a second are looked at.
 """
@@ -56,7 +56,7 @@ Fault = Callable[[str], None]
 
 
 class NoMessage(Exception):
-    """A line of a server that is no message."""
+    """A line of a server that is not a message."""
 
 
 @dataclass(slots=True)
@@ -204,7 +204,7 @@ def _message(line: bytes, is_whole: bool, log: Path, fault: Fault) -> SessionMes
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValueError as exc:
-        fault(f"the server sent what is no JSON-RPC: {str(exc).splitlines()[0]}")
+        fault(f"the server sent what is not JSON-RPC: {str(exc).splitlines()[0]}")
         return NoMessage()
 
 

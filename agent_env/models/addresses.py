@@ -51,7 +51,7 @@ def short_names(models: Iterable[str]) -> dict[str, str]:
 
 
 def short_name(model: str) -> str:
-    """The label of a model that stands alone."""
+    """The label of a model that is alone."""
     return _forms(model)[0]
 
 
@@ -133,7 +133,7 @@ def moved(
     variable: str | None,
     is_same_server: bool,
 ) -> dict[str, JsonValue]:
-    """The parameters of a recorded run that goes on by `model`, perhaps at another `url` and with
+    """The parameters of a recorded run that continues by `model`, perhaps at another `url` and with
     the key of another `variable`. A variable stays with its address, unless it is the server itself
     that has moved."""
     before = parameters.get("base_url")

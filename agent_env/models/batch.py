@@ -31,7 +31,7 @@ CLOCKS_DIFFER = timedelta(hours=1)
 """At most, between the provider's and ours."""
 EXPIRED = "the batch ended without a reply to this call (expired or cancelled)"
 PROVIDER_ID = re.compile(r"[A-Za-z0-9][\w./-]{0,200}")
-"""Of a batch or file, as it stands in the path of a request; no way up."""
+"""Of a batch or file, as it is in the path of a request; no way up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class AnthropicBatches:
 
     most_calls = 100_000
     most_bytes = 255_000_000
-    """Of 256 MB; the rest is for what stands around the lines."""
+    """Of 256 MB; the rest is for what is around the lines."""
 
     def __init__(self, endpoint: Endpoint, path: str) -> None:
         self._endpoint, self._path = endpoint, f"{path}/batches"
@@ -315,7 +315,7 @@ def _http_status(error: Json) -> int | None:
 
 
 class GeminiBatches:
-    """Gemini's batches, whose requests stand in the request that makes them. Our id is the batch's
+    """Gemini's batches, whose requests are in the request that makes them. Our id is the batch's
     name for people. Results come in another order than the requests, whatever the documents say, so
     that one without its key is nobody's."""
 

@@ -18,7 +18,7 @@ is a field that another one holds again; a name that is one of ours does no harm
 stand apart and ours are sent over them.
 Bounds: MOST letters a message and DEEPEST_FIELD levels a field; what is beyond is in `left_out`.
 Not kept: nulls, but for those of REASONING, which DeepSeek wants back; empty lists and objects, the
-`index` of a call, and what stands beside the message.
+`index` of a call, and what is beside the message.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ ROLES = {
 
 
 def chat_message(message: Message, call_fields: Mapping[str, Json] | None = None) -> Json:
-    """The message for a reader: reasoning stands in `reasoning_content`, arguments as the model
+    """The message for a reader: reasoning is in `reasoning_content`, arguments as the model
     wrote them. For a server (`call_fields`: what goes with each call, by its id): no reasoning, and
     arguments that are an object."""
     fields: Json = {"role": message.role, "content": message.content}
@@ -320,8 +320,8 @@ def merged(values: Sequence[JsonValue], name: str = "", depth: int = DEEPEST_FIE
 
 def _merged_lists(lists: Sequence[Sequence[JsonValue]], depth: int) -> list[JsonValue]:
     """Items of one index belong together unless their types differ (OpenRouter's may). One without
-    index goes on with the item that ended the list before, where both are texts of one type, until
-    a signature closes it (litellm)."""
+    index continues with the item that ended the list before, where both are texts of one type,
+    until a signature closes it (litellm)."""
     groups: list[list[JsonValue]] = []
     latest: dict[int, tuple[list[JsonValue], JsonValue]] = {}
     for items in lists:
@@ -515,7 +515,7 @@ def _without(
 
 
 def _start(value: str, reasoning: str, after: int) -> int | None:
-    """Where the text stands in the reasoning: it is the whole, its beginning, or goes on `after`
+    """Where the text is in the reasoning: it is the whole, its beginning, or goes on `after`
     the last one. (A search would cost a millisecond.)"""
     if not value or (len(value) < SPAN and value != reasoning):
         return None

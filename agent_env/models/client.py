@@ -213,7 +213,7 @@ def _failed_call(
 
     tool = named_in(written, tools)
     problem = (
-        f"this is no call that can be run: {written[:500]!r}. Call {tool.name} as a tool, with "
+        f"this is not a call that can be run: {written[:500]!r}. Call {tool.name} as a tool, with "
         f"arguments like {example_arguments(tool)}"
     )
     id_ = unique_id("", ids_in(messages), len(messages))

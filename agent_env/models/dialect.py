@@ -24,7 +24,7 @@ REQUIRED = re.compile(r"must be|missing|is required|passed back|must include|mus
 OPTIONAL = ("stop", "stream_options")
 """Fields of a request that are ours and that it can do without."""
 NEVER_REFUSED = frozenset({"content", "function", "type", "name", "id"})
-"""Words that stand in other errors too."""
+"""Words that are in other errors too."""
 ORDER = re.compile(
     r"role .?user.? after role .?tool|conversation roles must alternate|roles must alternate", re.I
 )

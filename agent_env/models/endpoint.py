@@ -102,7 +102,7 @@ class Endpoint:
         raise failure  # out here, so that the SDK's error is not its context
 
     async def get(self, path: str, is_operation: bool = False) -> Json:
-        """What the server shows at a path; an operation may have failed, which is no error."""
+        """What the server shows at a path; an operation may have failed, which is not an error."""
         return self.failures.cleaned(self._parsed(await self.download(path), {}, is_operation))
 
     async def download(self, path: str) -> str:
@@ -196,7 +196,7 @@ class Endpoint:
             base_url=self._base_url,
             api_key=self.failures.key or "none",
             timeout=None,  # one of ours bounds the whole call; the SDK's are five timers a call
-            max_retries=0,  # retried outside, so that each attempt stands in the trace
+            max_retries=0,  # retried outside, so that each attempt is in the trace
         )
 
     async def _put_headers(self, request: Request) -> None:
@@ -238,5 +238,5 @@ def _has_port(parts: SplitResult) -> bool:
 def _public_url(base_url: str) -> str:
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname or not _has_port(parts):
-        raise ConfigError(f"base URL {base_url!r} is no address; write http://HOST:PORT/v1")
+        raise ConfigError(f"base URL {base_url!r} is not an address; write http://HOST:PORT/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

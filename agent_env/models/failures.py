@@ -1,6 +1,6 @@
 """What a server's error means: its class, whether it may pass, and a ModelError of one line.
 
-Guarantees: the API key stands in no error's text; an error has no cause attached, because the SDK's
+Guarantees: the API key is in no error's text; an error has no cause attached, because the SDK's
 own errors may quote the key.
 Not covered: a key shorter than eight characters counts as a placeholder and is not blotted out. An
 overflow of the context is any refusal that speaks of a size (length, maximum, limit, too long) and

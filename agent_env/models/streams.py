@@ -280,7 +280,7 @@ def loop_at_end(text: str) -> Loop | None:
 
 @dataclass(slots=True)
 class LoopWatch:
-    """Reads a stream along; stands on the first loop, in the text or in the reasoning."""
+    """Reads a stream along; is on the first loop, in the text or in the reasoning."""
 
     texts: dict[str, str] = field(default_factory=dict)
     loop: Loop | None = None

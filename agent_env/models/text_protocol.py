@@ -7,7 +7,7 @@ The format (docs/models.md has an example):
 - The results come in one user message, each in a block `tool_result NUMBER NAME`, in the order
   of the calls; its fence is longer than any row of backticks in the result.
 - A reply ends where the model begins such a block itself: by a stop sequence, and where the server
-  takes none, by a cut. What is cut off stands in the trace (`Reply.invented`).
+  takes none, by a cut. What is cut off is in the trace (`Reply.invented`).
 
 Reading is strict, or lenient: then a call in a fenced block of any name, such as `json`, is taken
 where all else is right. What looks like a call and is none becomes a call with a `problem`, which
@@ -127,7 +127,7 @@ class TextProtocol:
         tools: Sequence[ToolSpec],
         options: ReplyOptions = ReplyOptions(),
     ) -> Reply:
-        """The inner model's reply, with the calls that stand in its text."""
+        """The inner model's reply, with the calls that are in its text."""
         if self._held and tools and options.schema is None:
             options = replace(options, schema=ANY_ANSWER)
         is_held = options.schema is not None
@@ -259,7 +259,7 @@ def result_block(number: int, name: str, output: str) -> str:
 
 
 def _with(reply: Reply, messages: Sequence[Message], texts: Iterable[ToolCall]) -> Reply:
-    """The reply with the calls that stand in its text."""
+    """The reply with the calls that are in its text."""
     ids = ids_in(messages)
     calls: list[ToolCall] = []
     for call in texts:
@@ -340,7 +340,7 @@ def _is_call(block: str, offered: frozenset[str]) -> bool:
 
 def _invalid(block: str, problem: str, tools: Sequence[ToolSpec]) -> ToolCall:
     form = call_form(named_in(block, tools))
-    problem = f"this is no call that can be run: {problem}. Write it like this:\n{form}"
+    problem = f"this is not a call that can be run: {problem}. Write it like this:\n{form}"
     return ToolCall(id="", name=UNREADABLE, arguments=block, problem=problem)
 
 
@@ -485,7 +485,7 @@ class RepairedCalls:
             form = f"Write it like this:\n{call_form(tool, self.protocol == 'schema')}"
         else:
             form = f"Call {tool.name} as a tool, with arguments like {example_arguments(tool)}"
-        return f"this is no call that can be run: {what}. {form}"
+        return f"this is not a call that can be run: {what}. {form}"
 
 
 def _as_texts(messages: Sequence[Message]) -> Iterator[Message]:

@@ -297,7 +297,7 @@ class ServerTokenizer:
         self.problem = self.problem or str(error)
 
     async def _of_text(self, route: _Route, text_: str, whole: bool = False) -> int:
-        """Of a piece of text; of a `whole` prompt with the special tokens that stand in it."""
+        """Of a piece of text; of a `whole` prompt with the special tokens that are in it."""
         if not text_:
             return 0
         if route.dialect == "vllm":

@@ -184,7 +184,7 @@ class AttackOutcome(BaseModel):
     given: bool
     """Whether the answer holds a planted value."""
     obeyed: bool
-    """Whether the canary stands in a call or the answer."""
+    """Whether the canary is in a call or the answer."""
     pages: tuple[str, ...] = ()
     """Addresses of the attacking pages that the model was shown."""
 
@@ -194,7 +194,7 @@ class AttackOutcome(BaseModel):
 
 
 class Disturbance(BaseModel):
-    """One way in which a condition differs from the plain one; its suffix stands in the name."""
+    """One way in which a condition differs from the plain one; its suffix is in the name."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

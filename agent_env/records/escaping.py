@@ -65,12 +65,12 @@ def unguarded(cell: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """One line of Markdown that is shown as it stands: no cell ends in it, no link, no HTML."""
+    """One line of Markdown that is shown as it is: no cell ends in it, no link, no HTML."""
     return _MARKUP.sub(lambda match: f"\\{match[0]}", _one_line(text))
 
 
 def latex_text(text: str) -> str:
-    """One paragraph of LaTeX that is set as it stands."""
+    """One paragraph of LaTeX that is set as it is."""
     return "".join(_TEX.get(letter, letter) for letter in _one_line(text))
 
 

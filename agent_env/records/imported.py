@@ -19,7 +19,7 @@ class ImportedResult(BaseModel):
     output: Plain[str | None] = None
     """What was given out in the end, where that is known; may be other than the last reply."""
     used: Plain[dict[str, float]] = {}
-    """By `analysis.study.QUANTITIES`; stands in the place of sums over the calls."""
+    """By `analysis.study.QUANTITIES`; is in the place of sums over the calls."""
     stop_reason: Plain[str | None] = None
     """In the source's words."""
 

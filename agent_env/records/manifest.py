@@ -97,7 +97,7 @@ class Probe(Stored):
     calls: Plain[tuple[str, ...]] = ()
     """Names of the tools that the reply calls."""
     call_in_text: Plain[str | None] = None
-    """The form of a call that stands in the reply's text."""
+    """The form of a call that is in the reply's text."""
     finish_reason: Plain[str | None] = None
     latency_s: Plain[float | None] = None
     """Seconds to the whole reply."""
@@ -164,7 +164,7 @@ class Preflight(Stored):
     """Whether the chat template knows tools, where the server says so."""
     tells_usage: Plain[bool | None] = None
     stops: Plain[bool | None] = None
-    """Whether the reply to the call without tools came to its end within the limit."""
+    """Whether the reply to the call without tools ended within the limit."""
     contexts: tuple[ContextCheck, ...] = ()
     probes: tuple[Probe, ...] = ()
     protocol: ProtocolChoice | None = Field(default=None, exclude_if=lambda it: it is None)
@@ -340,7 +340,7 @@ class Manifest(Stored):
     @classmethod
     def _time(cls, text: str) -> str:
         if text and not is_time(text):
-            raise ValueError("it is no time in ISO 8601 with its offset")
+            raise ValueError("it is not a time in ISO 8601 with its offset")
         return text
 
     def as_bytes(self) -> bytes:

@@ -53,7 +53,7 @@ class Opt:
     read: Callable[[Any], Any] | None = None
     """From what the command line has to the field's value; ConfigError where that cannot be."""
     argument: bool = False
-    """Whether it stands in the command without a flag."""
+    """Whether it is in the command without a flag."""
     reach: Reach | None = None
     """What its value can reach, where its place in run.json does not say that."""
 

@@ -73,7 +73,7 @@ def _is_plainly_inside(folder: str, path: str, is_end: Callable[[int], bool]) ->
 
 
 def check_plain(file: Path) -> None:
-    """UnsafeFile where there is something that is no plain file; links are followed."""
+    """UnsafeFile where there is something that is not a plain file; links are followed."""
     try:
         mode = os.stat(file).st_mode
     except FileNotFoundError:
@@ -192,7 +192,7 @@ def sync_path(path: Path) -> None:
 def check_database(folder: Path, file: Path) -> None:
     """UnsafeFile where SQLite would reach outside the folder by this file or those beside it: a
     rollback journal that names a super-journal has any file deleted (sqlite.org/fileformat.html,
-    3: the name, its length, a checksum and the magic number stand at the end)."""
+    3: the name, its length, a checksum and the magic number are at the end)."""
     for end in ("", "-wal", "-shm", "-journal"):
         check_file(folder, file.with_name(file.name + end))
     journal = file.with_name(f"{file.name}-journal")

@@ -321,7 +321,7 @@ class Usage(Stored):
     )  # fmt: skip
     @classmethod
     def _count(cls, value: int | None) -> int | None:
-        """Less than nothing is no count, and would give limits back what was spent."""
+        """Less than nothing is not a count, and would give limits back what was spent."""
         return None if value is None or value < 0 else value
 
     def cost_usd(self, facts: ModelFacts | None) -> float | None:
@@ -450,7 +450,7 @@ StopReason = Literal[
     "context", "truncated", "refused", "repetition", "crashed", "other",
 ]  # fmt: skip
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
-conversation exceeded the context window. `crashed`: an agent of somebody else ended with an error
+conversation exceeded the context window. `crashed`: an agent of others ended with an error
 or was killed. `other`: an imported log's. Failures are counted apart."""
 
 

@@ -39,7 +39,7 @@ class Event(Stored):
     at: Plain[str]
     """ISO 8601, UTC."""
     texts: Plain[dict[str, str] | None] = None
-    """Fields that stand elsewhere, by the digest of their text in RUN/texts.db."""
+    """Fields that are elsewhere, by the digest of their text in RUN/texts.db."""
 
 
 class Drift(Stored):
@@ -81,7 +81,7 @@ class EpisodeStarted(Event):
     """What the strategy sends first."""
     tools: tuple[ToolSpec, ...] = ()
     context: Plain[str | None] = None
-    """SHA-256 of the pages' text that stands before the question; None where none could."""
+    """SHA-256 of the pages' text that is before the question; None where none could."""
     imported: ImportedResult | None = None
     """What another tool says of the episode; None for one of our own."""
 
@@ -91,10 +91,10 @@ class ModelCalled(Event):
     request: Plain[str]
     """Digest of the messages and tool specs that were sent."""
     added: tuple[Message, ...] = ()
-    """Messages that the harness itself put in since the last call; of an agent of somebody else,
-    all that stand behind those it `keeps`."""
+    """Messages that the harness itself put in since the last call; of an agent of others,
+    all that are behind those it `keeps`."""
     keeps: Plain[int | None] = None
-    """How many messages of the conversation, as the last reply left it, an agent of somebody else
+    """How many messages of the conversation, as the last reply left it, an agent of others
     sent again; None in our own loop, which sends all."""
     offers: tuple[ToolSpec, ...] | None = None
     """The tools of an agent's request, where they are not those of the one before."""
@@ -124,7 +124,7 @@ class ModelCalled(Event):
     """None where the source of an imported episode does not tell it."""
     attempt: Plain[int] = 1
     batched: Plain[bool | None] = None
-    """Whether it went by batch; the wait for it is no time of the episode, and its latency is
+    """Whether it went by batch; the wait for it is not a time of the episode, and its latency is
     unknown."""
     replayed: Plain[bool | None] = None
     """Whether this was taken over from a parent, and not asked for."""
@@ -158,7 +158,7 @@ class ToolCalled(Event):
 
 
 class EpisodeResumed(Event):
-    """From here on the episode goes on live; what stands above was replayed."""
+    """From here on the episode continues live; what is above was replayed."""
 
     kind: Plain[Literal["episode_resumed"]] = "episode_resumed"
     steps: Plain[int]
@@ -191,7 +191,7 @@ class EpisodeFailed(Event):
 
 
 class Judged(Event):
-    """A verdict on a finished episode; stands behind its end, and is no part of what it used."""
+    """A verdict on a finished episode; is behind its end, and is not a part of what it used."""
 
     kind: Plain[Literal["judged"]] = "judged"
     judge: Plain[str]

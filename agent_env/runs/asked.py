@@ -35,7 +35,7 @@ def asks_of(folder: Path) -> list[Ask]:
     asks, runs = list[Ask](), list(runs_below(folder)) if folder.is_dir() else []
     is_study = (folder / FILE).exists() or (folder / RECORD).exists()
     if not runs and not is_study:
-        raise ConfigError(f"{folder} is no run and no study, and holds none")
+        raise ConfigError(f"{folder} is neither a run nor a study and holds none")
     if (folder / FILE).exists():
         study = StudyFolder(folder)
         trusted = study.record is not None and not study.is_foreign

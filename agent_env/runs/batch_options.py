@@ -43,7 +43,7 @@ class BatchOptions:
     detach: Annotated[
         bool,
         Opt(
-            "End when a wave is handed in; agent-env resume goes on, by hand or by cron.",
+            "End when a wave is submitted; agent-env resume continues, by hand or by cron.",
             CALLS,
             manifest="batch.detach",
         ),

@@ -34,7 +34,7 @@ class CompareOptions:
     runs: Annotated[
         tuple[Path, ...],
         Opt(
-            "Folders of runs, or of several runs; or what Inspect or lm-eval wrote; or tables "
+            "Folders of runs, or of several runs; or logs of Inspect or lm-eval; or tables "
             "with --columns.",
             metavar="RUN...",
             argument=True,
@@ -78,14 +78,14 @@ class CompareOptions:
     html: Annotated[Path | None, Opt("Write tables, figures and method as one HTML file.")] = None
     margin: Annotated[
         float | None,
-        Opt("Say where a difference is shown to be smaller than this.", min=0.001, max=1),
+        Opt("Report where a difference is shown to be smaller than this.", min=0.001, max=1),
     ] = None
     columns: Annotated[
         Path | None, Opt("A TOML file that says what the columns of a table of results are.")
     ] = None
     cluster: Annotated[
         str | None,
-        Opt("Of logs and imported runs: draw samples of the same value of this field together."),
+        Opt("Of logs and imported runs: samples with the same value of this field form a cluster."),
     ] = None
     require: Annotated[
         tuple[str, ...],
@@ -94,7 +94,7 @@ class CompareOptions:
             "'tokens < 1e6'. Exit code 1: not met; 3: not known yet. Repeatable."
         ),
     ] = ()
-    junit: Annotated[Path | None, Opt("Write what came of --require as JUnit XML.")] = None
+    junit: Annotated[Path | None, Opt("Write the results of --require as JUnit XML.")] = None
     strict: Annotated[bool, Opt("Refuse runs over different samples.")] = False
 
 
@@ -134,7 +134,7 @@ def compare_tasks(
 def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
     if runs := [path for path in options.runs if path.is_dir() and not logs().is_log(path)]:
         raise ConfigError(
-            f"{runs[0]} is no log: compare runs with runs, and logs with logs; "
+            f"{runs[0]} is not a log: compare runs with runs, and logs with logs; "
             "agent-env episodes import makes a run of a log"
         )
     study, manifests = logs().study_of_logs(

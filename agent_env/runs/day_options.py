@@ -30,7 +30,7 @@ class DayOptions:
     today: Annotated[
         tuple[str, ...],
         Opt(
-            "The day that it is in the world: for the sealed web, for calendars, for the clock of "
+            "The date in the model's world: for the sealed web, for calendars, for the clock of "
             "python, and for questions about the present. Repeatable: each condition once for "
             "each day, as web~on-1995-06-01. Default: no such day, the real clock.",
             DISTURBANCES,
@@ -65,10 +65,10 @@ class DayOptions:
         )
         names = [each.name for each in dated]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ConfigError(f"condition '{twice}' is there twice by --today; name it once")
+            raise ConfigError(f"condition '{twice}' is named twice with --today; name it once")
         if (first := next((each for each in dated if each.today is not None), None)) is None:
             if self.say_today:
-                raise ConfigError("--say-today says a day: add --today YYYY-MM-DD")
+                raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
             return dated
         _check(first, options)
         cited = (each.name for each in dated if each.today and each.context == "cited")
@@ -113,11 +113,11 @@ def on_their_days(
                 on = task.on_day(sample, date.fromisoformat(day)) if task.on_day else {}
                 later = (d for proof in sample.proofs for d in proof.dates if d > day[: len(d)])
                 if not on and any(later):  # it does not depend on the day
-                    raise CannotShift(f"what they ask about lies behind {day}")
+                    raise CannotShift(f"what they ask about comes after {day}")
                 fields[day] = dict(on)
             moving = {day: others for day, others in fields.items() if others}
             if moving and all(others["gold"] == list(sample.gold) for others in moving.values()):
-                raise CannotShift("the answer is on each of the days that of the present")
+                raise CannotShift("the answer is the same on each of the days as in the present")
             samples.append(sample.model_copy(update={"by_day": moving}))
         except CannotShift as exc:
             left_out[sample.id] = str(exc)

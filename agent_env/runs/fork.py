@@ -1,4 +1,4 @@
-"""Forks: a recorded episode kept up to a step, which goes on from there with another model,
+"""Forks: a recorded episode kept up to a step, which continues from there with another model,
 condition or tool result."""
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ async def _forked_manifest(
         )
     if chosen.tools and not has_choice(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
-    if options.condition and condition.disturbance is not None:  # it goes on in the same world
+    if options.condition and condition.disturbance is not None:  # it continues in the same world
         chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
     if condition.today is not None and chosen.today is None:
         chosen = on_day(chosen, condition.today, chosen.name)
@@ -156,7 +156,7 @@ def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
 
     parent = run.manifest.parent
     if parent is None:
-        raise ConfigError(f"{run.path} is no run of forks; agent-env episodes fork makes one")
+        raise ConfigError(f"{run.path} is not a run of forks; agent-env episodes fork makes one")
     before = read_parent(run)
     task, scored = run.task, score_folder(run, note)
     (sample,) = run.samples

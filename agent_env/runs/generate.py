@@ -45,7 +45,7 @@ class GenerateOptions:
     """The family's, as KEY=VALUE."""
     difficulty: Annotated[
         str | None,
-        Opt("easy, paper (the defaults) or hard; each --option wins over it."),
+        Opt("easy, paper (the defaults) or hard; an --option overrides it."),
     ] = None
     form: Annotated[
         str,
@@ -61,7 +61,7 @@ class GenerateOptions:
             "those that none can date are used."
         ),
     ] = ""
-    base_url: Annotated[str | None, Opt("Of these models' server.")] = None
+    base_url: Annotated[str | None, Opt("Address of these models' server.")] = None
     api_key_env: ApiKeyEnv = None
 
 

@@ -39,7 +39,9 @@ class JudgeOptions:
         Path, Opt("A run's folder, a study, or a folder of runs.", metavar="RUN", argument=True)
     ]
     model: Annotated[str, Opt("The judge: openai/NAME or compatible/NAME.")]
-    base_url: Annotated[str | None, Opt("Of its server, such as http://127.0.0.1:8000/v1")] = None
+    base_url: Annotated[
+        str | None, Opt("Address of its server, such as http://127.0.0.1:8000/v1")
+    ] = None
     api_key_env: ApiKeyEnv = None
     parameters: Annotated[
         Mapping[str, JsonValue],
@@ -51,18 +53,18 @@ class JudgeOptions:
         tuple[str, ...], Opt("Only answers under it. Repeatable.", flag="--condition")
     ] = ()
     limit: Annotated[
-        int | None, Opt("So many answers of a run, drawn randomly; default: all.", min=1)
+        int | None, Opt("How many answers of a run, randomly drawn; default: all.", min=1)
     ] = None
-    seed: Annotated[int, Opt("Of the drawing.")] = 1
-    again: Annotated[bool, Opt("Ask also where this judge gave a verdict before.")] = False
+    seed: Annotated[int, Opt("Seed of the random draw.")] = 1
+    again: Annotated[bool, Opt("Ask again where this judge already gave a verdict.")] = False
     concurrency: Annotated[int, Opt("Calls at the same time.", min=1)] = 8
     calls: Annotated[
         CallOptions,
         OptionGroup(
             without=("run_time_s", "reply_cache"),
             help={
-                "run_tokens": "In and out, of this start.",
-                "run_cost_usd": "Of this start; needs --prices.",
+                "run_tokens": "Most tokens of this start, input and output.",
+                "run_cost_usd": "Most US dollars of this start; needs --prices.",
             },
         ),
     ] = field(default_factory=CallOptions)
@@ -183,5 +185,5 @@ def check_yes_or_no(metric: str, answers: Sequence[tuple[Episode, Score]]) -> No
     value = next((s.metrics[metric] for _, s in answers if s.metrics[metric] not in (0, 1)), None)
     if value is not None:
         raise ConfigError(
-            f"'{metric}' is no yes or no here ({value:.3g}); name one that is with --metric"
+            f"'{metric}' is not a yes or no here ({value:.3g}); name one that is with --metric"
         )

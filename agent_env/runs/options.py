@@ -55,7 +55,7 @@ ApiKeyEnv = Annotated[
 TrustRun = Annotated[
     bool,
     Opt(
-        "Let a run that you did not make here do what it lists: servers, hosts, files outside "
+        "Allow a run that was not made here to use what it lists: servers, hosts, files outside "
         "its folder, code without a sandbox."
     ),
 ]
@@ -146,7 +146,7 @@ class RunOptions:
         ),
     ] = ()
     limit: Annotated[int | None, Opt("How many questions.", WHAT, min=1, manifest="samples")] = None
-    seed: Annotated[int, Opt("Of the generated samples.", WHAT, manifest="seed")] = 1
+    seed: Annotated[int, Opt("Seed of the generated samples.", WHAT, manifest="seed")] = 1
     dataset: Annotated[
         Path | None,
         Opt("A file of questions to ask instead.", WHAT, manifest="dataset", reach=Reach.FILE),
@@ -189,7 +189,7 @@ class RunOptions:
         str | None,
         Opt(
             "easy (for models of up to 3 billion parameters), paper (the default) or hard: "
-            "options of the task under a name; each --option wins over them.",
+            "options of the task under a name; an --option overrides them.",
             WHAT,
             manifest="tier",
             reach=Reach.NOTHING,
@@ -217,7 +217,7 @@ class RunOptions:
     base_url: Annotated[
         str | None,
         Opt(
-            "Of the server of compatible/ models, such as http://127.0.0.1:8000/v1",
+            "Address of the server of compatible/ models, such as http://127.0.0.1:8000/v1",
             SERVER,
             manifest="model_parameters.base_url",
             resume=True,
@@ -260,8 +260,8 @@ class RunOptions:
     tokenizer: Annotated[
         str,
         Opt(
-            "Counts what is not told: estimate, o200k_base, cl100k_base, or server: the "
-            "model's own (vLLM, llama.cpp).",
+            "Counts tokens that the server does not report: estimate, o200k_base, cl100k_base, or "
+            "server: the model's own (vLLM, llama.cpp).",
             RUNNING,
             manifest="tokenizer",
         ),
@@ -420,9 +420,9 @@ class ResumeOptions:
     concurrency: Annotated[int | None, Opt("Episodes at once.", min=1)] = None
     run: RunLimits = field(default_factory=RunLimits)
     """Other limits of the whole run."""
-    accept_changes: Annotated[bool, Opt("Go on though code, model or limits changed.")] = False
+    accept_changes: Annotated[bool, Opt("Continue although code, model or limits changed.")] = False
     model: Annotated[str | None, Opt("Another model from here on.")] = None
-    base_url: Annotated[str | None, Opt("The model's server is elsewhere now.")] = None
+    base_url: Annotated[str | None, Opt("The new address of the model's server.")] = None
     """New URL of the same server, which gets its own provider fields back."""
     api_key_env: ApiKeyEnv = None
     changes: Annotated[Mapping[str, Any], OptionGroup(RunOptions, only="resume", by_entry=True)] = (
@@ -430,9 +430,9 @@ class ResumeOptions:
     )
     """Other options of the run that `resume` may change, by their entries in run.json."""
     detach: Annotated[
-        bool | None, Opt("Of a run by batch: end when a wave is handed in. Default: as it began.")
+        bool | None, Opt("Of a run by batch: end when a wave is submitted. Default: as it began.")
     ] = None
-    anyway: Annotated[bool, Opt("Go on though another server drops the tools.")] = False
+    anyway: Annotated[bool, Opt("Continue although the new server drops the tools.")] = False
     """Whether another server may drop the tools of the conditions."""
     trust_run: TrustRun = False
     """Whether a folder that this user did not make may reach outside itself."""
@@ -445,7 +445,7 @@ class ReplayOptions:
     strict: Annotated[
         bool,
         Opt(
-            "Go on behind a difference, and report them all.",
+            "Continue after a difference, and report all of them.",
             flag="--lenient",
             default=False,
             read=lambda is_lenient: not is_lenient,

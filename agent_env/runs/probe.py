@@ -116,7 +116,7 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
     if not urlsplit(text).hostname:
-        raise ConfigError(f"model {text} is no address; write http://HOST:PORT")
+        raise ConfigError(f"model {text} is not an address; write http://HOST:PORT")
     base = text.rstrip("/")
     likely = f"{base.removesuffix('/v1')}/v1"
     for url in dict.fromkeys((likely, base)):

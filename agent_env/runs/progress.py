@@ -38,7 +38,7 @@ class Standing:
     """Where a run, or a condition of it, stands; None for unknown."""
 
     model: str
-    """Empty for a condition, which stands below its run."""
+    """Empty for a condition, which is below its run."""
     condition: str
     done: int
     """Finished episodes."""
@@ -151,7 +151,7 @@ def progress_shown(
     is_shown: bool = True, again: str | None = None, limits: RunLimits | None = None
 ) -> Iterator[Progress]:
     """Progress of runs, for their listeners, or their notes alone; what stops a run says
-    how to go on: by the command `again`, or that of the first run. `limits`: of all runs."""
+    how to continue: by the command `again`, or that of the first run. `limits`: of all runs."""
     progress = Progress(is_shown, limits)
 
     def command() -> str:
@@ -162,17 +162,17 @@ def progress_shown(
             yield progress
     except (KeyboardInterrupt, CancelledError):
         if progress.runs:
-            say(f"Stopped. Go on with: {command()}")
+            say(f"Stopped. Continue with: {command()}")
         raise
     except RunStopped as exc:
         from agent_env.episodes.calls.options import how_to_go_on
 
-        text = f"stopped: {exc}; go on with: {again or how_to_go_on(progress.runs[0], exc)}"
+        text = f"stopped: {exc}; continue with: {again or how_to_go_on(progress.runs[0], exc)}"
         raise RunStopped(text, reason=exc.reason) from exc
     except StorageError as exc:
         if not progress.runs:
             raise
-        raise StorageError(f"{exc}; go on with: {command()}") from exc
+        raise StorageError(f"{exc}; continue with: {command()}") from exc
 
 
 class Progress:
@@ -308,7 +308,7 @@ class RunProgress:
         """The line at the end; the scores have tables of their own."""
         counts = self._counts(with_scores=False)
         if error is None and not self._now and (self._so_far is None or self._done == self.total):
-            counts = f"nothing left to do: {self.total} of {self.total} episodes are there"
+            counts = f"nothing to do: {self.total} of {self.total} episodes are there"
         return f"{counts}; traces in {self._path}"
 
     def standing(self) -> Standing:

@@ -80,7 +80,7 @@ def _has_agents(run: Run) -> bool:
 
 
 def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -> None:
-    """ConfigError for live parts that are not trusted; agents of somebody else always live."""
+    """ConfigError for live parts that are not trusted; agents of others always live."""
     manifest = run.manifest
     if not options.tools_live and not options.model_live and not _has_agents(run):
         return

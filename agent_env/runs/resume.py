@@ -92,7 +92,7 @@ def _check_accepted(run: Run, options: ResumeOptions, differences: Sequence[str]
     if changes and not options.accept_changes:
         raise ConfigError(
             f"changed since {run.path} began: {'; '.join(changes)}. "
-            "Go on all the same with --accept-changes, or start a new run"
+            "Continue anyway with --accept-changes, or start a new run"
         )
 
 
@@ -170,7 +170,7 @@ def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
 
 
-# Runs that another command begins, and goes on with by itself ------------------------------------
+# Runs that another command begins, and continues with by itself -----------------------------------
 
 
 async def ask(options: RunOptions, samples: Sequence[Sample], listener: Listener) -> Run:

@@ -1,4 +1,4 @@
-"""Score and spending of a run while it goes on, from the traces of its ended episodes."""
+"""Score and spending of a run while it continues, from the traces of its ended episodes."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def facts_of(
 
 
 SENTENCES = 4
-"""Conclusions that stand before the tables."""
+"""Conclusions that are before the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ def _context_of(
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
-        why = f"run.json is not beside: {path} is no run's folder"
+        why = f"run.json is not beside: {path} is not a run's folder"
         return None, None, Assessment(None, None, why)
     run = Run(path, objects)
     try:

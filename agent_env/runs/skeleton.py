@@ -42,8 +42,8 @@ def write_skeleton(kind: str, name: str, out: Path | None = None) -> Skeleton:
         raise ConfigError(f"no skeleton of a '{kind}'; write one of {', '.join(KINDS)}")
     if not NAME.fullmatch(name) or len(name) > 40:
         raise ConfigError(
-            f"'{name}' is no name for a package; write up to 40 small letters, digits and hyphens, "
-            "such as leap-days"
+            f"'{name}' is not a name for a package; write up to 40 small letters, digits and "
+            "hyphens, such as leap-days"
         )
     package = name.replace("-", "_")
     registry = registry_of("families" if kind == "family" else f"{kind}s")

@@ -414,5 +414,5 @@ async def _run_waves(
             continue
         number_open, standing = len(waves.open), await waves.collect()
         if len(waves.open) == number_open:
-            go_on = f"go on with: agent-env resume {runner.folder.path}"
+            go_on = f"continue with: agent-env resume {runner.folder.path}"
             raise RunWaits(f"waits for its batches ({'; '.join(standing)}); {go_on}")

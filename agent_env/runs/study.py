@@ -56,7 +56,7 @@ LEVELS = 3
 
 def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent) -> list[Path]:
     """Each path that is a run, else the runs below it, such as those of a study; sorted, without
-    duplicates. `note` reports skipped folders, whose run.json is no plain file."""
+    duplicates. `note` reports skipped folders, whose run.json is not a plain file."""
     folders: dict[Path, Path] = {}
     for path in map(Path, paths):
         below = list(runs_below(path, note))
@@ -65,7 +65,7 @@ def find_runs(paths: Sequence[Path | str], note: Callable[[str], None] = silent)
         if path.suffix and not path.exists():
             raise ConfigError(f"{path}: there is no such file or folder")
         if not below:
-            raise ConfigError(f"{path} is no run and holds none: there is no run.json")
+            raise ConfigError(f"{path} is not a run and holds none: there is no run.json")
         for folder in below:
             folders.setdefault(folder.resolve(), folder)
     return list(folders.values())
@@ -80,7 +80,7 @@ def runs_below(
         if levels == LEVELS or is_safe(path, file):  # a path that was named says itself what it is
             yield path
         else:
-            note(f"passed over: {file} is no plain file in its folder")
+            note(f"skipped: {file} is not a plain file in its folder")
         return
     for folder in sorted(path.iterdir()) if levels and path.is_dir() else ():
         if folder.is_dir():

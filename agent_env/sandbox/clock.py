@@ -43,7 +43,7 @@ CODE = bytes.fromhex(
 )
 """tests/sandbox/clock.S, assembled."""
 OFFSET, START, ERRNO = b"\x11" * 8, b"\x22" * 8, b"\x33" * 8
-"""What stands in it for the constant that is added, for the time of files, and for the function
+"""What is in it for the constant that is added, for the time of files, and for the function
 that says where the error number is kept."""
 OF_VDSO = {
     "__vdso_clock_gettime": 0x0, "__vdso_gettimeofday": 0x35, "__vdso_time": 0x79,

@@ -43,7 +43,7 @@ class Hold:
     watchdog: Watchdog
     memory_mb: int
     inner: int | None = None
-    """Where a tool stands before it: the one of the pid namespace, which ends after all others."""
+    """Where a tool is before it: the one of the pid namespace, which ends after all others."""
 
     async def end(self) -> str | None:
         """Kill and wait; says so where the session died of its memory limit."""

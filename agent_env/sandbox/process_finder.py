@@ -147,7 +147,7 @@ class Numbers:
         self._is_full = False
 
     def begin(self) -> None:
-        """The code goes on, and may make places free."""
+        """The code continues, and may make places free."""
         self._is_full = False
 
     def take(self) -> int | None:

@@ -120,7 +120,7 @@ def read(home: str, name: str | None) -> str | None:
     except OSError:
         return None
     if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.write(2, f"the answer {name} is no file\n".encode())
+        os.write(2, f"the answer {name} is not a file\n".encode())
         return None
     with open(file, "rb") as opened:
         return opened.read(MOST_ANSWER).decode(errors="replace")

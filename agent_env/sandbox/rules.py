@@ -102,4 +102,4 @@ AGENT_RULES: dict[str, Rule] = {
     ),
     "flock": ([], AS_IF_DONE),
 }
-"""What differs for agents of somebody else, which have a network of their own."""
+"""What differs for agents of others, which have a network of their own."""

@@ -235,5 +235,5 @@ AGENT_ALLOWED: dict[str, Numbers] = {
     "sysinfo": (99, 179),
     "fadvise64": (221, 223),
 }
-"""More, for agents of somebody else."""
+"""More, for agents of others."""
 AGENT_LOOKED_AT: dict[str, Numbers] = {"flock": (73, 32)}

@@ -18,7 +18,7 @@ from agent_env.temporal.days import PartialDate
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms
 
 _SHORTEST = 6
-"""Characters of all right answers together; shorter ones stand on any page."""
+"""Characters of all right answers together; shorter ones are on any page."""
 WRITTEN_DATES = DateForms(
     r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)(?![\d-])",
     rf"(?:(?<!\d)(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?\b(?P<m>{ANY_MONTH})\b\.?,? "
@@ -86,12 +86,12 @@ def page_flags(pages: Iterable[PageRef]) -> dict[str, int]:
 
 
 def is_telling(gold: Sequence[str]) -> bool:
-    """Whether the right answers are long enough not to stand on any page."""
+    """Whether the right answers are long enough not to be on any page."""
     return sum(map(len, gold)) >= _SHORTEST
 
 
 def holds_all(gold: Sequence[str], text: str) -> bool:
-    """Whether right answers that are long enough all stand in the text, dates in any notation."""
+    """Whether right answers that are long enough all are in the text, dates in any notation."""
     return is_telling(gold) and all(
         stands_in(value, text)
         if re.fullmatch(r"\d{4}(-\d\d){0,2}", value)
@@ -123,7 +123,7 @@ def stands_in(date: str, text: str) -> bool:
 
 
 def dates_in(text: str) -> set[str]:
-    """The dates that stand in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
+    """The dates that are in the text in a usual notation: YYYY, YYYY-MM or YYYY-MM-DD."""
     dates = (each for each in WRITTEN_DATES.find(text) if each.year is not None)
     return {str(PartialDate(each.year, each.month, each.day)) for each in dates}  # type: ignore[arg-type]
 

@@ -22,7 +22,7 @@ from agent_env.temporal.days import iso_day
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "python", "sql")
-"""Known parts, in the order of a condition's name; `base` stands alone, and `cited` may be
+"""Known parts, in the order of a condition's name; `base` is alone, and `cited` may be
 `cited:NAME`. Other tools follow: each tool's name is a part, for which MODULE:NAME or file.py:NAME
 of a tool of the user's may stand."""
 

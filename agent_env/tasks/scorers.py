@@ -62,7 +62,7 @@ class FunctionScorer:
 
 
 def answer_in(text: str) -> str:
-    """What stands behind the last `MY ANSWER:`, else the whole text; without space around it."""
+    """What is behind the last `MY ANSWER:`, else the whole text; without space around it."""
     return text.rpartition("MY ANSWER:")[2].strip(" \n\t*")
 
 
@@ -73,11 +73,11 @@ def _scorer(thing: Any, name: str) -> Scorer | None:
     if isinstance(metrics, tuple) and metrics and all(isinstance(m, str) for m in metrics):
         return thing  # type: ignore[no-any-return]
     if metrics is not None:
-        raise ConfigError("its attribute metrics is no tuple of names, such as ('right',)")
+        raise ConfigError("its attribute metrics is not a tuple of names, such as ('right',)")
     parameters = list(inspect.signature(thing).parameters)
     if len(parameters) < 2 or not hasattr(thing, "__name__"):
         raise ConfigError(
-            "it is no function of a sample and an answer; the smallest one: "
+            "it is not a function of a sample and an answer; the smallest one: "
             "def right(sample, answer): return answer == sample.gold[0]"
         )
     return FunctionScorer(thing, parameters[1] == "episode")

@@ -174,7 +174,7 @@ class Task:
     strategies: Mapping[str, StrategyMaker] = field(default_factory=dict)
     """Strategies of this task alone, beside those of every task."""
     shortcuts: tuple[Shortcut, ...] = ()
-    """Baselines that stand beside every score; see `tasks.shortcuts`."""
+    """Baselines that are beside every score; see `tasks.shortcuts`."""
     hidden: Mapping[str, object] = field(default_factory=lambda: {"gold": ()})
     """Fields of a sample that give its answer away, and what shortcuts see instead."""
     analysis: AnalysisHooks = AnalysisHooks()

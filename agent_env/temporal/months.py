@@ -25,7 +25,7 @@ DATE_TEXT = (
     r"|(?:\d{4}|\d{3}(?!\d))(?:-\d{1,2}){0,2}"
 )
 """Regular expression of a date. Before a year of three digits only a month's name makes a date, as
-`Radio 538` is none; what stands before a year of four may be a misspelt month."""
+`Radio 538` is none; what is before a year of four may be a misspelt month."""
 
 Month = int
 """Months since January of the year 0."""
@@ -51,7 +51,7 @@ def read_span(text: str) -> Span:
     plain = " ".join(text.split())
     written = _FORMS.read(plain)
     if written is None or written.year is None:
-        raise ValueError(f"'{plain}' is no date; write Jan, 1992 or 1992-01 or 1992")
+        raise ValueError(f"'{plain}' is not a date; write Jan, 1992 or 1992-01 or 1992")
     if "m" not in written.parts:
         first = month(written.year, 1)
         return Span(first, first + 11)
@@ -83,6 +83,6 @@ def add_months(day: date, months: int) -> date:
     """So many months later, or earlier; a day past the month's end is its last day."""
     year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
     if not date.min.year <= year <= date.max.year:
-        raise OverflowError(f"{day} and {months} months is no day of the years 1 to 9999")
+        raise OverflowError(f"{day} and {months} months is not a day of the years 1 to 9999")
     last = calendar.monthrange(year, month + 1)[1]
     return date(year, month + 1, min(day.day, last))

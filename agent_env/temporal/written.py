@@ -45,7 +45,7 @@ def day_and_month(first: int, second: int, order: str | None = None) -> tuple[in
 
 @dataclass(frozen=True, slots=True)
 class WrittenDate:
-    """A date where it stands in a text; a calendar need not have it."""
+    """A date where it is in a text; a calendar need not have it."""
 
     at: tuple[int, int]
     """Character span: start and end."""

@@ -60,7 +60,7 @@ def _opened(model: Any) -> Model:
         return model  # type: ignore[no-any-return]
     maker = model_of(model, getattr(model, "__name__", "model"))
     if maker is None:
-        raise ConfigError(f"{model!r} is no model; give it `generate`")
+        raise ConfigError(f"{model!r} is not a model; give it `generate`")
     return maker()
 
 

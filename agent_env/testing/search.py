@@ -39,7 +39,7 @@ def _opened(provider: Any) -> SearchProvider:
         return provider  # type: ignore[no-any-return]
     adapter = PluginSearch.of(provider, getattr(provider, "__name__", type(provider).__name__))
     if adapter is None:
-        raise ConfigError(f"{provider!r} is no search provider; give it `search`")
+        raise ConfigError(f"{provider!r} is not a search provider; give it `search`")
     return adapter
 
 
@@ -74,7 +74,7 @@ def _of_hits(hits: object, limit: int, query: str) -> Iterator[str]:
         yield f"query '{query}' gave {len(hits)} hits where {limit} were asked for"
     for hit in hits:
         if not hit.url.startswith(("http://", "https://")):
-            yield f"query '{query}': '{hit.url}' is no http address; no page can be opened by it"
+            yield f"query '{query}': '{hit.url}' is not an http address and cannot be opened"
         if not hit.title.strip():
             yield f"query '{query}': {hit.url} has no title; give its address where there is none"
         if hit.published is not None and not _is_date(hit.published):

@@ -7,8 +7,8 @@
 A class with a `__call__` is a tool with a state of its own in each episode. With `sandboxed` the
 function's source runs in the episode's sandbox instead of this process.
 
-One that runs in the episode's sandbox stands alone: its source is sent there, and its arguments; it
-imports what it needs in its body, takes and gives what JSON has, and is no coroutine.
+One that runs in the episode's sandbox is alone: its source is sent there, and its arguments; it
+imports what it needs in its body, takes and gives what JSON has, and is not a coroutine.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def place(function: Callable[..., Any]) -> str:
 
 
 def docstring_parts(text: str) -> tuple[str, dict[str, str]]:
-    """What stands before the parameters, and a text for each parameter that has one: below `Args:`,
+    """What is before the parameters, and a text for each parameter that has one: below `Args:`,
     or behind `:param NAME:`."""
     description: list[str] = []
     notes: dict[str, str] = {}

@@ -126,7 +126,7 @@ def open_plugin(declaration: ToolDeclaration, traits: ToolTraits, supplies: Supp
         raise _failure(traits, exc) from exc
     spec = getattr(tool, "spec", None)
     if spec is None or not hasattr(tool, "run"):
-        raise EpisodeError(f"{_named(traits)} makes a {type(tool).__name__}, which is no tool")
+        raise EpisodeError(f"{_named(traits)} makes a {type(tool).__name__}, which is not a tool")
     if spec.name != traits.name:
         raise EpisodeError(f"{_named(traits)} calls itself {spec.name} in its spec")
     return PluginTool(tool, traits)

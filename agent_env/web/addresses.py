@@ -141,7 +141,7 @@ def _parse_url(text: str) -> httpx.URL:
 
 
 def _checked_host(host: str, text: str) -> str:
-    """The host in one writing; `text` is the URL it stands in."""
+    """The host in one writing; `text` is the URL it is in."""
     try:
         return str(ip_address(host.removesuffix(".")))
     except ValueError:
@@ -210,6 +210,6 @@ async def ask_system(host: str, port: int) -> list[str]:
 
 
 def shortened_url(text: str, longest: int = 200) -> str:
-    """A URL or name as it may stand in a message: one line, cut."""
+    """A URL or name as it may be in a message: one line, cut."""
     clean = "".join(char if char.isprintable() else "?" for char in text.strip())
     return clean if len(clean) <= longest else f"{clean[:longest]}…"

@@ -212,7 +212,7 @@ def is_error_page(title: str, text: str) -> bool:
 
 def days_before(seen: str, day: str) -> int | None:
     """Days from when a version was last known to hold to `day`; 0 where that is no earlier, None
-    where `seen` is no time."""
+    where `seen` is not a time."""
     try:
         return max(0, (date.fromisoformat(day) - date.fromisoformat(seen[:10])).days)
     except ValueError:

@@ -39,7 +39,8 @@ TextIndex: TypeAlias = "FullText | TantivyText"
 
 def index_of(store: SqlitePages, note: Note) -> TextIndex:
     """The search over a built store: FTS5, or above MANY pages tantivy in the folder beside its
-    file, made where it is not there. `note` hears why a large one is served by the slower kind."""
+    file, made where it is not there. `note` is told why a large one is served by the slower
+    kind."""
     if _goes_by_tantivy(store, note):
         try:
             return TantivyText.build(store, note)
@@ -119,8 +120,8 @@ class BuiltWeb:
 
     @classmethod
     def opened(cls, file: Path, note: Callable[[str], None] = lambda text: None) -> Self:
-        """The web that was built in `file`, for reading; ConfigError where it is none. `note` hears
-        where a large one is searched by the slower of two indexes."""
+        """The web that was built in `file`, for reading; ConfigError where it is none. `note` is
+        told where a large one is searched by the slower of two indexes."""
         store = SqlitePages(file, read_only=True)
         try:
             _check_built(store)

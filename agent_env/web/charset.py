@@ -79,7 +79,7 @@ def declared(body: bytes) -> str | None:
 
 
 def _python_name(label: str) -> str | None:
-    """The codec for a label; None for what is no encoding of web pages."""
+    """The codec for a label; None for what is not an encoding of web pages."""
     try:
         name = codecs.lookup(label).name
     except (LookupError, ValueError):

@@ -2,7 +2,7 @@
 
 Columns are recognised by their usual names, or named by the user. A document without an address
 gets one of its identifier or file name, on a host that no resolver knows. Files are read as a
-stream; what cannot be a page is given with the reason, and reading goes on.
+stream; what cannot be a page is given with the reason, and reading continues.
 """
 
 from __future__ import annotations

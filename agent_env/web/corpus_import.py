@@ -1,7 +1,7 @@
 """Files of other programs into a page store, with the index that searches them.
 
 A batch of pages, their index and how far the source was read are one transaction: what was
-imported stays whatever happens next, and the same command goes on after it.
+imported stays whatever happens next, and the same command continues after it.
 """
 
 from __future__ import annotations

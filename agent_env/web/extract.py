@@ -1,7 +1,7 @@
 """From a page's HTML to the text that a model reads: headings, paragraphs, tables and links.
 
-Numbers stay what a reader sees: the mark of a note stands in brackets (`1989[1]`), an exponent
-behind `^`; deleted text is left out; a cell that spans rows stands in each of them; numbered lists
+Numbers stay what a reader sees: the mark of a note is in brackets (`1989[1]`), an exponent
+behind `^`; deleted text is left out; a cell that spans rows is in each of them; numbered lists
 keep their numbers; the digits of elements side by side do not join. A `time` element whose words do
 not state its year has its date behind them; images and formulas are their texts.
 
@@ -365,7 +365,7 @@ class _Walk:
             self._end_row([cell for cell in self.cells if cell is not None])
 
     def _item(self, element: Any) -> str:
-        """What stands before an item: its number, or a dash."""
+        """What is before an item: its number, or a dash."""
         if not self.lists or (place := self.lists[-1]) is None:
             return "- "
         number = _number(element.get("value"), place[0])
@@ -427,7 +427,7 @@ def _numbering(items: Any) -> tuple[int, int]:
 
 
 def _raised(element: Any, text: str, before: str) -> str:
-    """What stands above or below the line: the mark of a note in brackets, a number behind `^`
+    """What is above or below the line: the mark of a note in brackets, a number behind `^`
     or `_` where it would join another, else as it is: 1st, Mme, H2O."""
     named = f"{element.get('class', '')} {element.get('role', '')} {element.get('id', '')}"
     links = element.xpath(

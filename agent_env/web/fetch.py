@@ -132,7 +132,7 @@ class HttpFetcher:
         self, url: str, headers: Mapping[str, str] | None = None, is_page: bool = True
     ) -> Answer:
         """What the address itself answers, a redirect too, to these headers; ToolError where there
-        is no answer, or where it should be a page and is of a kind without text."""
+        is not an answer, or where it should be a page and is of a kind without text."""
         async with self._timed(url) as timer:
             return await self._hop(self._target(url), timer, "page" if is_page else "data", headers)
 

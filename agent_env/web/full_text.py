@@ -146,7 +146,7 @@ class FullText:
 
 
 def rare_words(words: Iterable[str], pages_with: Callable[[str], int], most: int) -> list[str]:
-    """The rarest words of a query, until together they stand on `most` pages: in a large index
+    """The rarest words of a query, until together they are on `most` pages: in a large index
     pages are ranked by them anyhow, and each common one costs as much as the index is large."""
     spent, rare = 0, list[str]()
     for count, word in sorted((pages_with(word), word) for word in words):

@@ -1,10 +1,10 @@
 """What a page or a search result may do to a result, seen before the model reads it.
 
-`question`: it holds the puzzle's own text: a part of ten words or more as it stands, or three in
+`question`: it holds the puzzle's own text: a part of ten words or more as it is, or three in
 five of all runs of seven words. `answer`: a line that speaks of an answer or solution beside all
 right answers, or three or more right answers in a row. `instructions`: it speaks to an AI system,
 or bears the marks of a chat's own turns. With a day asked for, `later`, `changed`, `undated` and
-`mentions-later` (see as_of), and `gold`: every right answer stands on it.
+`mentions-later` (see as_of), and `gold`: every right answer rests on it.
 
 Not caught: paraphrase and translation, answers written in another notation than the gold answer's,
 text in images, false dates, and orders to a model that use none of
@@ -64,7 +64,7 @@ _SIGNS = tuple(
         "untrusted>",
     )
 )  # fmt: skip
-"""One of these stands in whatever _ORDERS matches; looking for them first takes a tenth of the
+"""One of these is in whatever _ORDERS matches; looking for them first takes a tenth of the
 time."""
 _NEAR = 160
 

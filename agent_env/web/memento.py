@@ -80,7 +80,7 @@ class MementoFetcher:
             raise ToolError(f"{shortened_url(original)} {what} on {time:%Y-%m-%d}")
         page = await self._http.page_of(answer, original)
         if is_error_page(page.title, page.text):
-            what = "it only said that it is no page"
+            what = "it only said that it is not a page"
             raise ToolError(f"{shortened_url(original)} was gone on {time:%Y-%m-%d}: {what}")
         return page.model_copy(update={"valid_from": f"{time:%Y-%m-%dT%H:%M:%SZ}"})
 
@@ -130,7 +130,7 @@ def _links(text: str) -> Iterator[_Link]:
 
 
 def _joined(base: str, url: str) -> str:
-    """ToolError where an archive names what is no address."""
+    """ToolError where an archive names what is not an address."""
     try:
         return urljoin(base, url)
     except ValueError as exc:

@@ -61,7 +61,7 @@ def open_store(file: Path, read_only: bool = False) -> sqlite3.Connection:
             with file.open("rb") as opened:
                 head = opened.read(16)
             if head and head != b"SQLite format 3\0":
-                raise ConfigError(f"{file} is no page store: it is not an SQLite file")
+                raise ConfigError(f"{file} is not a page store: it is not an SQLite file")
         connection = _connected(file, read_only)
     except OSError as exc:
         raise StorageError(f"cannot open the page store {file}: {exc.strerror}") from exc
@@ -128,7 +128,7 @@ def _check_format(connection: sqlite3.Connection, file: Path, read_only: bool) -
         return
     is_empty = connection.execute("SELECT 1 FROM sqlite_master").fetchone() is None
     if application or read_only or not is_empty:
-        raise ConfigError(f"{file} is no page store: it is another program's SQLite file")
+        raise ConfigError(f"{file} is not a page store: it is another program's SQLite file")
     connection.executescript(
         f"BEGIN IMMEDIATE; {_TABLES} PRAGMA application_id = {APPLICATION};"
         f"PRAGMA user_version = {FORMAT}; COMMIT;"
@@ -208,7 +208,7 @@ class Fetch:
     """YYYY-MM-DD: the day for which a run asked; None where it asked for the page of its time."""
     valid_from: str | None = None
     """From when the version held, YYYY-MM-DDTHH:MM:SSZ, until the next one's start; None for what
-    is no version, such as a server that did not answer."""
+    is not a version, such as a server that did not answer."""
     held_until: str | None = None
     """The latest time at which it is known to have held."""
     stands: bool = True
@@ -278,7 +278,7 @@ def _is_headers(text: object) -> bool:
 
 
 def utc_second(text: str) -> str | None:
-    """A time as rows name it, YYYY-MM-DDTHH:MM:SSZ; None for what is no time or has no zone."""
+    """A time as rows name it, YYYY-MM-DDTHH:MM:SSZ; None for what is not a time or has no zone."""
     try:
         moment = datetime.fromisoformat(text)
         utc = moment.astimezone(UTC)

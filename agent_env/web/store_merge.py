@@ -57,7 +57,7 @@ def _content_problems(connection: sqlite3.Connection, table: str, column: str) -
 
 
 def merge(target: SqlitePages, source: SqlitePages) -> Merged:
-    """Take in what `source` holds; what `target` answers already goes on to stand.
+    """Take in what `source` holds; what `target` answers already is kept.
 
     The source is verified first: ConfigError where it is not sound.
     """

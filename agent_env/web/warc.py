@@ -177,7 +177,7 @@ def _write(
 
 
 def _dated(at: str) -> dict[str, str]:
-    """The date as WARC wants it; what is no time is left to the writer."""
+    """The date as WARC wants it; what is not a time is left to the writer."""
     try:
         moment = datetime.fromisoformat(at).astimezone(UTC)
     except ValueError:
@@ -283,7 +283,9 @@ def _extract(response: _Response) -> _Row:
     if is_challenge_page(content.title, content.text):
         raise ToolError("it shows programs a check and not its content")
     if is_error_page(content.title, content.text):
-        return _without_page(response, None, f"was gone on {day}: it only said that it is no page")
+        return _without_page(
+            response, None, f"was gone on {day}: it only said that it is not a page"
+        )
     row = Fetch(
         asked=page_key(response.url),
         url=response.url,
@@ -307,7 +309,7 @@ def _extract(response: _Response) -> _Row:
 
 
 def _without_page(response: _Response, target: str | None, what: str) -> _Row:
-    """A version that is no page; what the address gives without a day stays as it is."""
+    """A version that is not a page; what the address gives without a day stays as it is."""
     asked = page_key(response.url)
     row = Fetch(
         asked=asked,

@@ -113,7 +113,7 @@ class RunComponents:
     mcp: Hosts | None = None
     """The MCP servers."""
     logs: Path = Path("agents")
-    """What agents of somebody else print goes there."""
+    """What agents of others print goes there."""
 
     @asynccontextmanager
     async def open_seams(self, sample: Sample, condition: Condition) -> AsyncIterator[Seams]:

@@ -146,7 +146,7 @@ def as_now(server: ModelServer) -> ModelServer:
 
 
 def words_of(server: ModelServer, port: int | None) -> dict[str, str]:
-    """What stands in the command for its places."""
+    """What is in the command for its places."""
     words = {"{port}": str(port)}
     if server.file is not None:
         words["{server}"] = shlex.join([sys.executable, "-P", llama.__file__])

@@ -1,4 +1,4 @@
-"""The MCP servers of a run: their options; read before it begins, open while it goes on."""
+"""The MCP servers of a run: their options; read before it begins, open while it continues."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def _at(command: str | Sequence[str], like: McpServer) -> McpServer:
     try:
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError as exc:
-        raise ConfigError(f"--mcp {name}: {command!r} is no command: {exc}") from exc
+        raise ConfigError(f"--mcp {name}: {command!r} is not a command: {exc}") from exc
     if not words:
         raise ConfigError(f"--mcp {name}: write NAME=COMMAND or NAME=http://HOST:PORT/mcp")
     return like.model_copy(update={"command": words, "url": None})

@@ -409,7 +409,7 @@ async def open_counted(
 
 
 def steps_of_task(task: str, plugins: Plugins) -> Sequence[Any] | None:
-    """What the family brings for the scripted models; None where the task is no family's, such as
+    """What the family brings for the scripted models; None where the task has no family, such as
     an imported log."""
     if not plugins.has(FAMILIES, task) and task not in task_names():
         return None

@@ -120,7 +120,7 @@ def check_trust(
     new = [each for each in settings if not _is_in(allowed, folder.path, each)]
     if new and not confirmed:
         raise ConfigError(
-            f"{folder.path} is no run that you made here, and it asks for: "
+            f"{folder.path} is not a run that you made here, and it asks for: "
             f"{'; '.join(map(str, new))}. To allow it: {option}"
         )
     for each in new:
@@ -192,7 +192,7 @@ def check_reading(folder: RunFolder, manifest: Manifest, again: bool = False) ->
     ]
     if new := [each for each in wanted if not each.is_covered(folder.permit)]:
         raise ConfigError(
-            f"{folder.path} is no run that you made here, and to read it takes: "
+            f"{folder.path} is not a run that you made here, and to read it takes: "
             f"{'; '.join(map(str, new))}. To allow it, {how_to_trust(folder)}"
         )
 
@@ -420,7 +420,7 @@ def _is_inside(folder: Path, file: str) -> bool:
 
 
 def _forms(folder: Path, setting: OutsideSetting) -> tuple[dict[str, JsonValue], ...]:
-    """How the setting stands in a record; any of them will do."""
+    """How the setting is in a record; any of them will do."""
     whole: dict[str, JsonValue] = {
         "name": setting.name,
         **(setting.parts or {"value": setting.value}),

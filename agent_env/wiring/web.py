@@ -367,7 +367,7 @@ def search_access(name: str, url: str | None, plugins: Plugins) -> ProviderAcces
 
 
 def check_store(folder: RunFolder, file: Path) -> None:
-    """DatasetError where a store in the run's folder leads out of it, or is no plain file."""
+    """DatasetError where a store in the run's folder leads out of it, or is not a plain file."""
     if file.parent == folder.path:
         try:
             check_database(folder.path, file)

@@ -16,15 +16,14 @@ from referencing.exceptions import Unresolvable
 
 
 def problem(schema: dict[str, Any], value: Any = None, *, has_value: bool = False) -> str | None:
-    """Why it is no JSON schema, or why the value does not keep to it, in a line; None where all is
-    well."""
+    """Why it is not a JSON schema, or why the value does not match it, in a line; else None."""
     try:
         validator = _validator(json.dumps(schema))
         error = best_match(validator.iter_errors(value)) if has_value else None
     except SchemaError as exc:
-        return f"is no JSON schema: {exc.message[:200]}"
+        return f"is not a JSON schema: {exc.message[:200]}"
     except (Unresolvable, RecursionError, ValueError, TypeError, ArithmeticError) as exc:
-        return f"is no JSON schema: {type(exc).__name__}"
+        return f"is not a JSON schema: {type(exc).__name__}"
     return None if error is None else f"does not allow the result: {error.message[:200]}"
 
 

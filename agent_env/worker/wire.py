@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class NoMessage(ValueError):
-    """What came is no message, or too long a one."""
+    """What came is not a message, or too long a one."""
 
 
 def send(wire: socket.socket, message: Any) -> None:
@@ -27,9 +27,9 @@ def receive(wire: socket.socket, most: int, until: float | None = None) -> dict[
     try:
         message = json.loads(_exactly(wire, size, until))
     except (ValueError, RecursionError) as exc:
-        raise NoMessage("what is no JSON") from exc
+        raise NoMessage("what is not JSON") from exc
     if not isinstance(message, dict):
-        raise NoMessage("what is no message")
+        raise NoMessage("what is not a message")
     return message
 
 

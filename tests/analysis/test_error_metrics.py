@@ -39,7 +39,7 @@ def test_a_smaller_error_is_better_has_an_interval_and_is_no_formula(comparison)
     base = comparison.means["days_off"][0]
     assert (base.value, base.samples, base.method) == (4.0, 5, "Student's t")
     table = conditions(comparison)
-    assert table.notes[1] == "days_off: the less the better, over the samples where it is defined."
+    assert table.notes[1] == "days_off: less is better, over the samples where it is defined."
     assert [row[1] for row in table.rows] == [5, 6]
     assert table.columns[4].name == "difference from base"
     (axes,) = all_figures(comparison)["scores"].axes

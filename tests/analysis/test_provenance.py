@@ -116,7 +116,7 @@ AGAIN, OTHERS = (
 )
 UNREAD_CALL = Message(
     role="assistant",
-    tool_calls=(ToolCall(id="c", name="unreadable", arguments="{", problem="this is no call"),),
+    tool_calls=(ToolCall(id="c", name="unreadable", arguments="{", problem="this is not a call"),),
 )
 IN_TEXT = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
 PROMPT = "Find every date.\n- on the day of the month on which the conference began\n- 1960"

@@ -61,7 +61,7 @@ def test_what_is_shared_and_labelled():
     changed = {**other.samples, "b": Sample(id="b", task="time-puzzles", gold=())}
     made = assemble([run("m", "ab"), RunData("n", other.manifest, changed, {})], METRICS)
     assert [s.id for s in made.samples] == ["a"]
-    assert "1 samples bear the same id but differ in content" in made.notes[0]
+    assert "1 samples have the same id but different content" in made.notes[0]
     plain, other = run("m", "ab"), run("n", "ab")
     attack = SampleAttack(name="false-page", variant="1", planted=("1990-05-01",), pages=())
     attacked = {
@@ -115,4 +115,4 @@ def test_what_differs_or_is_missing_is_named():
     made = run("m", "abc")
     seen = {"base": made.observations["base"], "web": (observation("a", "web", "failed"),)}
     (note,) = assemble([RunData("m", made.manifest, made.samples, seen)], METRICS).notes
-    assert note == "web: of 3 episodes 1 failed, 2 never begun. They enter no mean."
+    assert note == "web: of 3 episodes 1 failed, 2 never begun. They are in no mean."

@@ -81,7 +81,7 @@ def test_a_cancelled_run_says_how_to_go_on(run, capsys):
     with pytest.raises(TimeoutError):
         asyncio.run(main())
     last = capsys.readouterr().err.splitlines()[-1]
-    assert last == f"Stopped. Go on with: agent-env resume {run.path}"
+    assert last == f"Stopped. Continue with: agent-env resume {run.path}"
     assert len(list(asyncio.run(run.resume(progress=False)).episodes(status="finished"))) == 5
 
 
@@ -107,7 +107,7 @@ async def test_one_folder_is_run_once_at_a_time(run):
 def test_a_run_that_is_removed_says_so(run):
     shutil.rmtree(run.path)
     for ask in (run.episodes, run.frame, run.replay, run.scores, lambda: run.episode("base/x.1")):
-        with pytest.raises(ae.ConfigError, match=r"is no run: it has no run\.json"):
+        with pytest.raises(ae.ConfigError, match=r"is not a run: it has no run\.json"):
             ask()
 
 

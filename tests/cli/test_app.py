@@ -102,7 +102,7 @@ def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert f"Go on with: agent-env resume {out}" in said
+    assert f"Continue with: agent-env resume {out}" in said
     for trace in out.glob("episodes/*/*.jsonl"):
         read_trace(trace)
 

@@ -156,7 +156,7 @@ def test_show_prints_what_a_sample_is_given(runs):
         ((), ("static",), "no condition uses --cited-from FILE; add --condition cited"),
         (("cited",), ("x=static", "x=a"), "--cited-from: the name 'x' is given twice"),
         (("cited",), ("static", "a"), "the option without a name is given twice; write NAME=FILE"),
-        (("cited",), ("x y=a",), "--cited-from: 'x y' is no name"),
+        (("cited",), ("x y=a",), "--cited-from: 'x y' is not a name"),
         (("cited",), ("/none",), "cannot read /none"),
         (("cited+web",), ("static",), "condition 'cited+web': cited gives the pages that web"),
     ],

@@ -118,11 +118,11 @@ def test_what_cannot_be_is_one_line_and_exit_2(runs, arguments, says):
 
 
 def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_path):
-    assert "is no run and holds none" in agent_env("compare", str(tmp_path)).stderr
+    assert "is not a run and holds none" in agent_env("compare", str(tmp_path)).stderr
     twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
     unknown = agent_env("show", str(runs / "reference" / "base/x.1"))
-    assert (unknown.returncode, "x.1.jsonl is no trace" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "x.1.jsonl is not a trace" in unknown.stderr) == (2, True)
 
 
 def test_requirements_are_told_and_give_the_exit_code(runs, tmp_path):

@@ -34,8 +34,8 @@ def test_the_file_gives_the_options_and_the_command_line_goes_before_it(tmp_path
     [
         ("seed = 1\nlimt = 3", "run.toml:2: limt: there is no such option; did you mean 'limit'?"),
         ("limit = 'many'", "run.toml:1: limit: Input should be a valid integer"),
-        ("limit = true", "run.toml:1: limit: True is no value; write a text or a number"),
-        ("limit = [1]", "run.toml:1: limit: [1] is no value; write a text or a number"),
+        ("limit = true", "run.toml:1: limit: True is not a value; write a text or a number"),
+        ("limit = [1]", "run.toml:1: limit: [1] is not a value; write a text or a number"),
         ("stream = 1", "run.toml:1: stream: write true or false, not 1"),
         ("limit = 1 2", "run.toml:1: is not TOML: "),
         ("config = 'x'", "run.toml:1: config: there is no such option"),

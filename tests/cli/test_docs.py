@@ -49,10 +49,10 @@ def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
     )
 
 
-def test_the_pages_have_at_most_28_500_words_and_the_readme_120_lines():
+def test_the_pages_have_at_most_24_000_words_and_the_readme_120_lines():
     readme = ROOT / "README.md"
     pages = [*ROOT.glob("docs/*.md"), readme]
-    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 28_500
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 24_000
     assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
 
 

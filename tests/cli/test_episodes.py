@@ -19,7 +19,10 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     error = "agent-env: run/base/tp-3-00001.1 is an episode; name its run, run\n"
     assert (listed.returncode, listed.stderr) == (2, error)
     file = agent_env("replay", "/etc/hosts", cwd=tmp_path)
-    assert (file.returncode, file.stderr.startswith("agent-env: /etc/hosts is no run")) == (2, True)
+    assert (file.returncode, file.stderr.startswith("agent-env: /etc/hosts is not a run")) == (
+        2,
+        True,
+    )
     where = ("--at", "0", "--out", "run/run.json/forks")
     forked = agent_env("episodes", "fork", "run/base/tp-3-00001.1", *where, cwd=tmp_path)
     assert (forked.returncode, "cannot write to run/run.json/forks" in forked.stderr) == (2, True)

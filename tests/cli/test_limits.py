@@ -114,7 +114,7 @@ def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(server
     assert stopped.returncode == 1
     last = stopped.stderr.splitlines()[-1]
     assert last.startswith("agent-env: stopped: the run has used ")
-    assert last.endswith(f"go on with: agent-env resume {out} --run-tokens 3000")
+    assert last.endswith(f"continue with: agent-env resume {out} --run-tokens 3000")
     after = added_up(in_the_traces(out))
     assert before["input_tokens"] <= after["input_tokens"]
     assert sum(after.values()) < 1500 + 300  # less than one call too much
@@ -136,7 +136,7 @@ def test_a_limit_is_advised_under_which_the_next_call_can_be_made(server, tmp_pa
     needed = int(stopped.stderr.split("may need ")[1].split(";")[0])
     assert (stopped.returncode, needed <= advised < needed + 10) == (1, True)
     again = agent_env("resume", str(out), "--run-tokens", str(advised))
-    assert " never begun. They enter no mean." in " ".join(again.stdout.split())
+    assert " never begun. They are in no mean." in " ".join(again.stdout.split())
     assert added_up(in_the_traces(out))["input_tokens"] > 0
     assert f"of its {advised} tokens" in again.stderr
 

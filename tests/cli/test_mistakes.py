@@ -34,7 +34,7 @@ from tests.commands import agent_env
         ("run time-puzzles --out /proc/run", "cannot write to /proc/run"),
         ("run time-puzzles --prompt x", "unknown prompt 'x'"),
         ("run time-puzzles --tool-limit x=1", "--tool-limit: no tool 'x'; known: calen"),
-        (f"show {os.devnull}", "/dev/null is no run, study or folder of runs, and no episode"),
+        (f"show {os.devnull}", "/dev/null is not a run, a study, a folder of runs or an episode"),
         (
             f"questions generate time-puzzles --option facts_table={os.devnull} --out p",
             "/dev/null: holds no event; agent-env docs facts",
@@ -47,7 +47,7 @@ from tests.commands import agent_env
             "run tdbench --tables-seed 5",
             "--tables-seed is an option of tdbench: write --option tables_seed=VALUE",
         ),
-        ("show nowhere", "nowhere is no run, study or folder of runs, and no episode"),
+        ("show nowhere", "nowhere is not a run, a study, a folder of runs or an episode"),
         ("score runs/a", "no command 'score'; did you mean agent-env "),
         ("diagnose runs/a", "no command 'diagnose'; known: run, resume, study, show, compare, "),
         (
@@ -63,7 +63,7 @@ from tests.commands import agent_env
         ("episodes frok a", "no command 'frok'; did you mean agent-env episodes fork"),
         ("docter", "no command 'docter'; did you mean agent-env doctor"),
         ("web zzz", "no command 'zzz'; known: pages, context, build, facts"),
-        ("resume nowhere", "nowhere is no run"),
+        ("resume nowhere", "nowhere is not a run"),
         ("run time-puzzles --colour red", "No such option: --colour"),
         ("run time-puzzles --cost-usd 1", "a cost limit needs the prices of reference"),
         ("run time-puzzles --tool-limit python", "--tool-limit"),
@@ -93,7 +93,7 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(words, line, tmp_path):
             "run time-puzzles --condition base,web",
             "name each by itself: --condition base --condition web",
         ),
-        ("show runs/puzzle/base/x.1", "base/x.1.jsonl is no trace: No such file or directory"),
+        ("show runs/puzzle/base/x.1", "base/x.1.jsonl is not a trace: No such file or directory"),
     ],
 )  # fmt: skip
 def test_a_near_miss_is_told_what_was_meant(words, says):

@@ -45,7 +45,7 @@ def test_what_was_allowed_is_said(tmp_path):
 def test_a_folder_without_anything_to_ask_for_is_one_line(small_run, tmp_path):
     done = agent_env("episodes", "trust", str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"agent-env: {tmp_path} is no run and no study, and holds none\n"
+    assert done.stderr == f"agent-env: {tmp_path} is neither a run nor a study and holds none\n"
     done = agent_env("episodes", "trust", str(small_run))
     assert (done.returncode, done.stdout) == (0, "")
     assert "asks for nothing outside" in done.stderr

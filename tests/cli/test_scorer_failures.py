@@ -103,4 +103,4 @@ def test_a_comparison_counts_it_in_no_figure_not_even_as_zero():
     columns = [column.name for column in conditions(after).without_empty().columns]
     assert columns[-1] == "scorer failed"
     assert "scorer failed" not in [c.name for c in conditions(before).without_empty().columns]
-    assert "2 whose scorer failed enter no figure." in " ".join(method_words(after, {}))
+    assert "2 whose scorer failed are in no figure." in " ".join(method_words(after, {}))

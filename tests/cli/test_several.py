@@ -34,7 +34,7 @@ def test_a_model_that_fails_does_not_keep_the_next_from_its_turn_and_each_is_tol
     *_, first, second, again, compare = (half_done / "stderr").read_text().splitlines()
     assert re.match(r"x: stopped: the model's server was away for \d+ s", first)
     assert second == "reference: done"
-    assert again == "agent-env resume both goes on with all of them."
+    assert again == "agent-env resume both continues all of them."
     assert compare == "agent-env compare both compares the models."
     refused = agent_env("resume", "both", "--model", "reference", cwd=half_done)
     assert refused.returncode == 2

@@ -82,7 +82,7 @@ PLACES = {
     "the answer": the_answer,
     "a tool": a_tool,
     "the kind of an event": lambda run: in_lines(run / TRACE, lambda it: it.update(kind=HOSTILE)),
-    "a line that is no JSON": a_line_that_is_no_json,
+    "a line that is not JSON": a_line_that_is_no_json,
 }
 
 

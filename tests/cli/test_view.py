@@ -23,7 +23,7 @@ def test_view_prints_the_address_of_the_run_serves_there_and_ends_with_ctrl_c(sm
 def test_what_cannot_be_viewed_is_told_in_a_line(small_run, tmp_path):
     missing = agent_env("view", str(tmp_path / "none"))
     assert missing.returncode == 2
-    assert "is no folder" in missing.stderr
+    assert "is not a folder" in missing.stderr
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -130,7 +130,7 @@ def answer(method, parameters):
     return call(parameters["name"], str(parameters.get("arguments", {}).get("text")))
 
 
-print("by_hand.py listens on stdin", flush=True)  # as many servers do, though it is no message
+print("by_hand.py listens on stdin", flush=True)  # as many servers do, though it is not a message
 print("to the log", file=sys.stderr, flush=True)
 for line in sys.stdin:
     message = json.loads(line)

@@ -40,7 +40,7 @@ def test_each_condition_stands_beside_itself_with_the_form_enforced(native):
     table = run.scores()[0]
     metric = [column.name for column in table.columns].index("exact_match")
     assert [row[metric][0] for row in table.rows] == [1, 1, 1, 1]
-    assert any(note.startswith("~schema: forced form, real words.") for note in table.notes)
+    assert any(note.startswith("~schema: the server held the answer") for note in table.notes)
     names = [row[0] for row in ae.compare(run).table("differences").rows]
     assert names == ["explicit~schema − explicit", "web − explicit", "web~schema − web"]
     _, bodies = native

@@ -57,7 +57,7 @@ def test_what_is_no_day_of_a_clock_is_refused_by_its_text(text):
         ({"web": WebOptions(as_of=B)}, "the day of the pages, too; leave --as-of out"),
         ({"web_ablations": ("shifted",)}, "those of no day; leave --web-ablation out"),
         ({"parameters": {"hosted_tools": True}}, "leave --hosted-tools out"),
-        ({"said": True, "days": ()}, "--say-today says a day: add --today"),
+        ({"said": True, "days": ()}, "--say-today needs a day: add --today"),
     ],
 )
 def test_what_does_not_go_with_a_day_is_said(options, message):

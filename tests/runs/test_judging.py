@@ -193,7 +193,7 @@ def test_a_mistake_is_named_before_anybody_is_asked(run, options, message):
 def test_a_metric_between_yes_and_no_is_refused(run):
     scored = score_folder(Run(run), print)
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
-    with pytest.raises(ConfigError, match=r"'f1' is no yes or no here \(0.5\)"):
+    with pytest.raises(ConfigError, match=r"'f1' is not a yes or no here \(0.5\)"):
         check_yes_or_no("f1", halves)
 
 

@@ -37,7 +37,7 @@ def test_failed_episodes_are_counted_apart_and_a_complete_run_says_that_nothing_
     with Progress() as progress:
         progress.listener.begin(Run(RUN), 5)
     assert capsys.readouterr().err.splitlines()[-1] == (
-        f"nothing left to do: 5 of 5 episodes are there; traces in {RUN}"
+        f"nothing to do: 5 of 5 episodes are there; traces in {RUN}"
     )
     with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 4)

@@ -75,7 +75,7 @@ def test_a_model_a_scorer_and_a_metric_of_ones_own_make_a_run(tmp_path, monkeypa
         (("sandbox", "x"), "no skeleton of a 'sandbox'; write one of family, tool, scorer, metric"),
         (("tool", "json"), "'json' is a module of Python or of an installed package already"),
         (("tool", "class"), "'class' is a module of Python"),
-        (("tool", "../x"), "'../x' is no name for a package; write up to 40 small letters"),
+        (("tool", "../x"), "'../x' is not a name for a package; write up to 40 small letters"),
         (("family", "time-puzzles"), "family 'time-puzzles' is there: agent-env"),
         (("tool", "web-search"), "tool 'web_search' is there: agent-env"),
         (("tool", "days-between", "--out", "."), ". is there and not empty; name another folder"),

@@ -184,7 +184,7 @@ def test_a_batch_whose_maker_heard_nothing_is_found_and_not_handed_in_again(serv
     server.loses = {1, 3}
     done = run(server, tmp_path / "r", "--batch")
     assert done.stderr.count("whether a batch was handed in is not known yet") == 2
-    assert len(server.asked) == len(set(server.asked)) == 13
+    assert len(server.asked) == len(set(server.asked)) == 12
     assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
 
 
@@ -236,7 +236,7 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
     server.moves = False
     first = run(server, tmp_path / "r", "--batch", "--detach")
     assert (first.returncode, first.stdout) == (0, "")
-    assert f"go on with: agent-env resume {tmp_path / 'r'}" in first.stderr
+    assert f"continue with: agent-env resume {tmp_path / 'r'}" in first.stderr
     for _ in range(60):
         for batch in server.batches:
             asyncio.run(server.tick(batch))
@@ -244,7 +244,7 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
         assert done.returncode == 0, done.stderr
         if "waits for its batches" not in done.stderr:
             break
-    assert len(server.asked) == len(set(server.asked)) == 13
+    assert len(server.asked) == len(set(server.asked)) == 12
     events = [e for trace in traces(tmp_path / "r").values() for e in trace]
     assert not any(isinstance(event, EpisodeResumed) for event in events)
 
@@ -399,7 +399,7 @@ def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
         f'{{"kind":"intended",{at},"batch":"../../x","calls":["a"]}}\n'
         f'{{"kind":"ended",{at},"batch":"../../x"}}\n{{"torn'
     )
-    with pytest.raises(DatasetError, match="is no name of a batch"):
+    with pytest.raises(DatasetError, match="is not a name of a batch"):
         opened(tmp_path, Provider())
     assert journal.read_text().endswith("}\n")
     journal.write_text(f'{{"kind":"ended",{at},"batch":"b"}}\n')

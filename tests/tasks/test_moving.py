@@ -33,7 +33,9 @@ def asked():
     task = task_of(run, by_digest(made.tables))
     notes = []
     moving, left_out = on_their_days(made, CONDITIONS, task, notes.append)
-    assert set(left_out.values()) == {"the answer is on each of the days that of the present"}
+    assert set(left_out.values()) == {
+        "the answer is the same on each of the days as in the present"
+    }
     assert len(moving.samples) + len(left_out) == len(made.samples)
     return task, moving.samples
 
@@ -176,7 +178,7 @@ def test_what_is_not_there_on_a_day_is_not_asked(asked):
     run = RunOptions("time-puzzles", limit=12)
     made = samples_of(run)
     kept, left_out = on_their_days(made, CONDITIONS[:1], task_of(run, {}), lambda text: None)
-    assert set(left_out.values()) == {"what they ask about lies behind 1995-06-01"}
+    assert set(left_out.values()) == {"what they ask about comes after 1995-06-01"}
     last = {s.id: max(d for proof in s.proofs for d in proof.dates) for s in made.samples}
     assert {name for name, day in last.items() if day > "1995-06-01"[: len(day)]} == set(left_out)
     assert all(sample.by_day == {} for sample in kept.samples)

@@ -40,7 +40,7 @@ def test_a_provider_is_told_of_each_breach():
         check_search(Odd())
     lines = str(caught.value).splitlines()
     assert lines[:4] == [
-        "search provider odd: query 'moon': 'a' is no http address; no page can be opened by it",
+        "search provider odd: query 'moon': 'a' is not an http address and cannot be opened",
         "search provider odd: query 'moon': a has no title; give its address where there is none",
         "search provider odd: query 'moon': a is of 'May'; write YYYY-MM-DD, or None",
         "search provider odd: query 'moon' gave 2 hits where 1 were asked for",

@@ -1,4 +1,4 @@
-"""Pages of a day: which are later, which bear no date, and which speak of later days."""
+"""Pages of a day: which are later, which bear no date, and which mention later days."""
 
 import pytest
 from hypothesis import given

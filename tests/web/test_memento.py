@@ -85,7 +85,7 @@ def test_archived_redirects_are_followed_within_the_day_and_archived_errors_told
         ("New.", "2015-01-02T00:00:00Z", "new"),
         ("Here.", "2010-01-01T00:00:00Z", "gone"),
         f"{TOWN}gone answered 404 Not Found on 2015-01-01",
-        f"{TOWN}soft was gone on 2010-01-01: it only said that it is no page",
+        f"{TOWN}soft was gone on 2010-01-01: it only said that it is not a page",
     ]  # fmt: skip
 
 

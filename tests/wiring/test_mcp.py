@@ -39,7 +39,7 @@ def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
         (McpOptions(("t=a", "t=b")), r"--mcp t: the name stands twice"),
         (McpOptions(("my time=a",)), r"--mcp 'my time': a server's name is a letter, then"),
         (McpOptions(("t=",)), r"--mcp t: write NAME=COMMAND or NAME=http"),
-        (McpOptions(("t='a",)), r"--mcp t: \"'a\" is no command: No closing quotation"),
+        (McpOptions(("t='a",)), r"--mcp t: \"'a\" is not a command: No closing quotation"),
         (McpOptions(("t=http://me:pw@h/mcp",)), r"a URL with a password would be stored"),
         (McpOptions(("t=http://h/mcp",), sandboxed=True), r"--mcp t is a URL: --mcp-sandbox and"),
         (McpOptions(("t=a",), environment=("t=A=b",)), r"write NAME=VARIABLE, its name without"),

@@ -139,7 +139,7 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
         ),
         (
             ("--scorer", "m.py:alone"),
-            "it is no function of a sample and an answer; the smallest one: ",
+            "it is not a function of a sample and an answer; the smallest one: ",
         ),
     ):
         assert told in agent_env(*command, *more, cwd=home).stderr

@@ -58,7 +58,7 @@ def test_it_works_under_a_limit_of_memory_that_the_user_set():
         "print(worker('schemas').call({'schema': {'type': 5}}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert "is no JSON schema" in done.stdout, done.stderr
+    assert "is not a JSON schema" in done.stdout, done.stderr
 
 
 def test_calls_share_a_process_and_what_it_keeps(worker):
@@ -108,8 +108,8 @@ def test_a_process_that_was_killed_while_idle_fails_no_call(worker):
 @pytest.mark.parametrize(
     ("start", "reason"),
     [
-        ("wire.sendall(bytes(4) + b'x')", "was answered with what is no JSON"),
-        ("wire.sendall(b'\\0\\0\\0\\2[]')", "was answered with what is no message"),
+        ("wire.sendall(bytes(4) + b'x')", "was answered with what is not JSON"),
+        ("wire.sendall(b'\\0\\0\\0\\2[]')", "was answered with what is not a message"),
         ("wire.sendall(b'\\xff' * 99)", "was answered with a message of 4,294,967,295 bytes"),
         ('wire.sendall(b\'\\0\\0\\0\\x0b{"end": ""}\')', "failed with no reason"),
         ("sys.exit(3)", r"ended the process \(code 3\)"),

@@ -26,7 +26,7 @@ class Statistic:
     table: Callable[[Comparison], ResultTable] | None = None
     """Without rows where the study has nothing for it; `of` gives it."""
     order: int = 100
-    """Where it stands among the tables: the smaller, the earlier."""
+    """Where it is among the tables: the smaller, the earlier."""
     section: str = "Noise, agreement, gain"
     """Its heading in the report."""
     in_score: bool = False

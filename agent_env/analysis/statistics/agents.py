@@ -1,4 +1,4 @@
-"""Agents of somebody else beside our own loop: one model in several harnesses."""
+"""Agents of others beside our own loop: one model in several harnesses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTES = (
 
 @Statistic(
     "agents", order=24, section="Results", in_score=True,
-    without_rows="No condition has an agent of somebody else; run --agent makes one that has.",
+    without_rows="No condition has somebody else's agent; --agent of run gives it one.",
 ).of  # fmt: skip
 def agents(comparison: Comparison) -> ResultTable:
     """A row for each arm of an agent, and of our loop under the same conditions."""

@@ -30,7 +30,7 @@ def as_of(comparison: Comparison) -> ResultTable:
     rows = tuple(_row(label, own, telling) for label, own in asked.items() if own)
     columns = (
         Column("condition"), Column("as of"), Column("pages shown", 0),
-        Column("of these undated", 0), Column("speak of later days", 0),
+        Column("of these undated", 0), Column("mention later days", 0),
         Column("withheld: later", 0), Column("of these changed later", 0),
         Column("withheld: undated", 0), Column("samples judged", 0),
         Column("gold on a leaking page"),

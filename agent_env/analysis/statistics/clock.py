@@ -36,7 +36,7 @@ NOTES = (
 
 @Statistic(
     "clock", order=21, section="Results", in_score=True,
-    without_rows="No condition has a day; run --today makes one that has.",
+    without_rows="No condition has a day; --today of run gives it one.",
 ).of  # fmt: skip
 def clock(comparison: Comparison) -> ResultTable:
     """A row for each condition with a day."""

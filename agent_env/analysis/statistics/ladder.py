@@ -32,7 +32,7 @@ BESIDE = {
     ("web-once", "web"): "searching only once",
     ("web", "web+python"): "computing without code",
 }
-"""What is no part of 1 − web."""
+"""What is not a part of 1 − web."""
 SEARCHING = {
     "finding the page": "web, no proving page shown",
     "opening the page": "web, page listed, date not shown",

@@ -33,7 +33,7 @@ REASONS = {
     "miscalculated": "it had the facts and did not find what follows from them",
     "dates left out": "it had the facts and left out some of what follows from them",
     "right result ignored": "a tool gave the right result, and it answered otherwise",
-    "dropped a constraint": "it left a part of the question out of account",
+    "dropped a constraint": "it ignored a part of the question",
     "pages gone": "the pages that prove it are gone",
     "unreadable": "no answer could be read in the reply",
     "attack": "it took what a planted page says",
@@ -136,7 +136,7 @@ def evidence(comparison: Comparison) -> ResultTable:
     columns = (Column("condition"), Column("episodes", 0), Column("lookups", 0),
                *map(Column, STEPS))  # fmt: skip
     note = (
-        "Parts of the look-ups that came so far; used: the model wrote the right date or its "
+        "Parts of the look-ups that got so far; used: the model wrote the right date or its "
         "answer fits it, shown to it or not."
     )
-    return ResultTable("evidence", "How far did look-ups come?", columns, tuple(rows), (note,))
+    return ResultTable("evidence", "How far did look-ups get?", columns, tuple(rows), (note,))

@@ -79,12 +79,9 @@ def _on_conditions(
     gains = _methods("; paired gain", [c.difference for c in contrasts.values()])
     yield f"Mean over samples{repeats}{_methods('', scores)}{gains}; calls and tokens per episode."
     if comparison.is_error:
-        yield f"{name}: the less the better, over the samples where it is defined."
+        yield f"{name}: less is better, over the samples where it is defined."
     if any(score.effective not in (None, score.samples) for score in scores):
-        yield (
-            "Effective n: so many independent samples give as narrow an interval as these clusters "
-            "and repeats."
-        )
+        yield ("Effective n: as many independent samples would give an interval of the same width.")
     if whys := _without_interval(study.arms, scores):
         yield f"No interval: {', '.join(whys)}."
     if any(arm.outcomes["failed"] + arm.outcomes["unfinished"] + arm.missing for arm in study.arms):
@@ -145,7 +142,7 @@ def differences(comparison: Comparison) -> ResultTable:
         *([f"No interval: {', '.join(sorted(why))}."] if why else []),
     ]
     if any(c.planned.is_exploratory for c in contrasts):
-        notes.append("Exploratory: in no plan that was made before the data.")
+        notes.append("Exploratory: not planned before the data were seen.")
     title = "How large are the differences, and could they be chance?"
     return ResultTable("differences", title, columns, rows, tuple(notes))
 
@@ -197,7 +194,7 @@ def breakdown(comparison: Comparison, name: str) -> ResultTable:
     )
     many = sum(len(rows) for rows in comparison.groups[name].values())
     notes: tuple[str, ...] = (
-        ("A sample stands under each of its values.",) if many > len(comparison.study.samples)
+        ("A sample counts under each of its values.",) if many > len(comparison.study.samples)
         else ()
     )  # fmt: skip
     notes += tuple(f"{arm.label} {arm.note}." for arm in baselines if arm.note)

@@ -181,7 +181,7 @@ class ServerCalls:
                 yield feature
 
     async def _stop(self, plain: Reply | None) -> Feature:
-        """Whether stop sequences end a reply that would go on without."""
+        """Whether stop sequences end a reply that would continue without."""
         goes_on = plain is not None and any(text in plain.message.content for text in SEVEN)
         probe, reply, _ = await self.call({}, PLAIN, (), ReplyOptions(stop=SEVEN))
         if "stop" in self.rules.refused:

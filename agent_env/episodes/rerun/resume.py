@@ -56,7 +56,7 @@ def changes(
     folder: RunFolder, manifest: Manifest, wished: Manifest, versions: Mapping[str, str]
 ) -> list[str]:
     """One line for each difference between the run as recorded, in its manifest and its
-    unfinished traces, and as it would go on; empty where there is none. A value that the run did
+    unfinished traces, and as it would continue; empty where there is none. A value that the run did
     not record is not compared."""
     lines = _version_changes(manifest, wished, versions)
     for before, now in zip(manifest.mcp, wished.mcp, strict=True):
@@ -330,7 +330,7 @@ class Tape:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools offered at the next step; an agent of somebody else, which tells the model of
+        """The tools offered at the next step; an agent of others, which tells the model of
         them and of its own, gets those of the episode."""
         if self.recording.start.condition.agent is not None:
             return self.recording.start.tools

@@ -125,7 +125,7 @@ def _unsealed(line: bytes) -> tuple[bytes, bytes]:
 
 def _misplaced(event: Event, above: list[Event]) -> str | None:
     if not is_time(event.at):
-        return "not a trace event: 'at' is no time in ISO 8601 with its offset"
+        return "not a trace event: 'at' is not a time in ISO 8601 with its offset"
     if above and event.episode != above[0].episode:
         return f"is a line of the episode {event.episode}, not of {above[0].episode}"
     if event.seq < len(above):
@@ -168,7 +168,7 @@ def read_events(path: Path) -> Lines:
             f"{path} is a folder, no trace; agent-env episodes list {path} lists a run's episodes"
         ) from exc
     except (FileNotFoundError, NotADirectoryError) as exc:
-        raise ConfigError(f"{path} is no trace: {exc.strerror}") from exc
+        raise ConfigError(f"{path} is not a trace: {exc.strerror}") from exc
     except OSError as exc:
         raise StorageError(f"cannot read the trace {path}: {exc.strerror}") from exc
     return read_lines(path, data)
@@ -394,5 +394,5 @@ def _is_default(kind: type[Event], name: str, value: Any) -> bool:
 
 
 BEGUN = "begun.txt"
-"""The episodes that a run began, one a line with its time: one that stands in it more often than
+"""The episodes that a run began, one a line with its time: one that is in it more often than
 there are traces of it was begun again."""

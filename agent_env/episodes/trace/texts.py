@@ -101,7 +101,7 @@ class Texts:
 
     def _unpacked(self, packed: object) -> bytes:
         if not isinstance(packed, bytes):  # SQLite stores any value in any column
-            raise ValueError("it is no bytes")
+            raise ValueError("it is not bytes")
         size = zstandard.frame_content_size(packed)
         if not 0 <= size <= LARGEST:
             raise ValueError(f"its stated size is {size} bytes")

@@ -222,7 +222,7 @@ class ProcessLoop:
 
 
 def _fill(text: str, values: dict[str, str]) -> str:
-    """The text with `{name}` replaced, the prompt last: what stands in it is no placeholder."""
+    """The text with `{name}` replaced, the prompt last: what is in it is not a placeholder."""
     for name, value in values.items():
         text = text.replace(f"{{{name}}}", value)
     return text

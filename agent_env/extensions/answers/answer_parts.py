@@ -30,11 +30,11 @@ class Part:
     where: str
     """The form in which it was found, for the scoring rule."""
     is_marked: bool
-    """Whether it stands behind `MY ANSWER:` at the start of a line; no other part counts then."""
+    """Whether it is behind `MY ANSWER:` at the start of a line; no other part counts then."""
     is_cut: bool = False
     """Whether it is longer than `LONGEST`."""
     problem: str = ""
-    """Why it is no answer, such as words below that take it back."""
+    """Why it is not an answer, such as words below that take it back."""
 
 
 def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
@@ -43,7 +43,9 @@ def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
     text = user_text(reply)
     marks = list(_MINE.finditer(text))
     if marks and (turn := _SPEAKER.search(text, marks[0].end())) is not None:
-        text = text[: turn.start()]  # small models go on with the user's next turn, and answer it
+        text = text[
+            : turn.start()
+        ]  # small models continue with the user's next turn, and answer it
         marks = [mark for mark in marks if mark.end() <= len(text)]
     for mark in reversed(marks[-_MARKS:]):
         lead = _lead(text, mark.start())

@@ -209,7 +209,7 @@ _DATE = DateForms(
     after=r"(?![\w-]|\.\d)",
 )
 _DAYS_FIRST = 4
-"""The form in which a list's days stand before their months."""
+"""The form in which a list's days are before their months."""
 _ITEM = re.compile(rf"(?P<m>{_MONTH})|(?P<d>{_DAY})|(?P<to>{_TO})", re.I)
 
 
@@ -345,7 +345,7 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
     if "none" in words:
         return "names dates and none"
     if not _MONTH_NAMES.isdisjoint(words):
-        return "leaves a month that is no full date"
+        return "leaves a month that is not a full date"
     other = next((word for word in words if only_dates and word not in _OWN_WORDS), None)
     return f"says more than dates ('{other[:40]}')" if other else ""
 

@@ -65,7 +65,7 @@ _AND = re.compile(r"(?<!\s)\s++(?:and|&|\+|/)\s+")
 _DRESS = re.compile(
     r" ?[(\[–—:](?! ?(?:or|and|also|not|nor)\b)|\s-\s|\s(?:who|from|since|until|between|for|in)\b"
 )
-"""What may stand behind a name and adds nothing: brackets, a span, a remark."""
+"""What may be behind a name and adds nothing: brackets, a span, a remark."""
 _MARKS = 8
 """Maximum pieces of a name without a word, and characters of it for one that counts."""
 LONGEST = 20_000
@@ -185,7 +185,7 @@ def asks(answer: str, known: Iterable[str]) -> bool:
 
 
 def _json_names(text: str) -> list[str] | None:
-    """The names of a list, or of an object's answer; None for what is no JSON of that form."""
+    """The names of a list, or of an object's answer; None for what is not JSON of that form."""
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
@@ -232,7 +232,7 @@ def split_names(text: str, known_names: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def _undressed(name: str, known: _KnownNames) -> str:
-    """The known name that the text begins with, where only a remark stands behind it; else all of
+    """The known name that the text begins with, where only a remark is behind it; else all of
     the text."""
     if known.has(name):
         return name

@@ -211,7 +211,7 @@ def _cue(words: str) -> str | None:
 
 
 def _adjacent(words: str) -> bool:
-    """Whether only function words stand between the last cue and the date."""
+    """Whether only function words are between the last cue and the date."""
     last = list(_CUE.finditer(words))[-1]
     return _LINKING.match(words[last.end() :]) is not None
 

@@ -1,7 +1,7 @@
 """Web ablations of a new run: what they change for each sample, drawn before the first episode.
 
 A page is blocked if it is a proving page, or if it states the same date of the same thing: all
-words of a proving page's title stand in its own title, and the date anywhere on it; or both stand
+words of a proving page's title are in its own title, and the date anywhere on it; or both stand
 in one line, as in a list. A date counts as stated in any usual notation, and a year also as "25
 years after" on a page that tells of it that much later. What states other dates, such as an
 outdated copy, stays. Of a sample that names pages and no dates, every page that names the thing is

@@ -43,7 +43,7 @@ def prove(
             print(f"{fact.status}: {fact.name}, {' and '.join(fact.dates[:2])}{other}")
     print(
         f"{len(facts)} facts: {counts['stated']} stated, {counts['other date']} with another date, "
-        f"{counts['not stated']} not stated; told in full in {result.listed}"
+        f"{counts['not stated']} not stated; details: {result.listed}"
     )
     left_out = f", {result.left_out} left out" if result.left_out else ""
     print(f"{result.samples} samples in {out}{left_out}")

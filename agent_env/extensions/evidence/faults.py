@@ -61,7 +61,7 @@ class FaultDraws:
     """By tool, the faults of each call of a recording."""
     calls: Counter[str] = field(default_factory=Counter)
     before: dict[str, ToolResult] = field(default_factory=dict)
-    """By tool, its last result that was no error, as the model read it."""
+    """By tool, its last result that was not an error, as the model read it."""
     urls: list[str] = field(default_factory=list)
     """Addresses that the model was shown."""
 

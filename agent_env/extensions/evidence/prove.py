@@ -2,7 +2,7 @@
 
 A fact is something with a name and dates. A page proves it where sentences of it state every date:
 on a page that is titled by the name, any sentence states a day, and a month or a year only one that
-names the thing or stands at the page's beginning; on another page only a sentence, or a row of a
+names the thing or is at the page's beginning; on another page only a sentence, or a row of a
 table, with all words of the name. A date counts in any usual notation.
 """
 
@@ -150,7 +150,7 @@ async def _candidates(
 
 
 def _is_titled(title: str, name: str) -> bool:
-    """Whether the title is the name, but for what stands in brackets."""
+    """Whether the title is the name, but for what is in brackets."""
     words = words_of(_BRACKETED.sub("", name))
     return bool(words) and words_of(_BRACKETED.sub("", title)) == words
 

@@ -165,7 +165,7 @@ def _fact(item: object) -> Fact:
     for name in ("start", "end"):
         value = item.get(name)
         if value is not None and not isinstance(value, str | int):
-            raise ExtractionError("shape", f"{name} of '{item['object']}' is no date in quotes")
+            raise ExtractionError("shape", f"{name} of '{item['object']}' is not a date in quotes")
         text = None if value is None else str(value).strip()
         bounds.append(None if text in (None, "", "present", "null") else text)
     try:
@@ -187,7 +187,7 @@ def _paper_fields(text: str) -> dict[str, Any]:
             raise ExtractionError("code", "something other than assignments; nothing of it is run")
     info = assignments.get("extracted_info", assignments.get("extracted_information"))
     if not isinstance(info, ast.Dict):
-        raise ExtractionError("shape", "extracted_info is no dictionary")
+        raise ExtractionError("shape", "extracted_info is not a dictionary")
     reference = assignments.get("ref_obj", assignments.get("ref_time"))
     relation = assignments.get("t_relation", ast.Constant("in"))
     return {
@@ -217,7 +217,7 @@ def _tree(source: str) -> ast.Module:
 
 def _paper_fact(key: ast.expr | None, value: ast.expr) -> dict[str, Any]:
     if not isinstance(key, ast.Tuple) or len(key.elts) != 2:
-        raise ExtractionError("shape", "a key that is no pair of dates")
+        raise ExtractionError("shape", "a key that is not a pair of dates")
     start, end = (_plain(bound) for bound in key.elts)
     return {"object": _plain(value), "start": start, "end": end}
 
@@ -239,7 +239,7 @@ def _plain(node: ast.expr) -> str | None:
             year, number = int(str(numbers[0])), int(str(numbers[1]))
             return f"{year:04d}-{number:02d}"
     raise ExtractionError(
-        "code", f"`{ast.unparse(node)[:60]}` is no text and no datetime of numbers"
+        "code", f"`{ast.unparse(node)[:60]}` is not a text and no datetime of numbers"
     )
 
 

@@ -7,7 +7,7 @@ row does not state. `check` has a model with web tools look the dates up and jud
 stated. A verdict counts only if it names a page that was opened in the episode or cited by the
 reply; any other counts as unclear.
 
-Answers stand on labelled lines. A label begins a line, emphasis marks and letter case aside. Of
+Answers are on labelled lines. A label begins a line, emphasis marks and letter case aside. Of
 repeated labels the last counts.
 """
 
@@ -90,7 +90,7 @@ def make_samples(
 def event_sample(sample: Sample) -> EventSample:
     """The sample itself, where it is one of this family."""
     if not isinstance(sample, EventSample):
-        raise ConfigError(f"sample '{sample.id}' is no row of an event table")
+        raise ConfigError(f"sample '{sample.id}' is not a row of an event table")
     return sample
 
 

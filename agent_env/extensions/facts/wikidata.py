@@ -3,7 +3,7 @@ SPARQL.
 
 Guarantees: one request at a time, named by a User-Agent; a server that is busy or failing is
 asked again a bounded number of times, not before its Retry-After is over; every request has a
-timeout; a reply that is cut off or is no SPARQL result never counts as a page. Not covered: the
+timeout; a reply that is cut off or is not a SPARQL result never counts as a page. Not covered: the
 service's own limits (a kind with too many items may never be listed within its time), and items
 that change between two pages.
 """
@@ -117,7 +117,7 @@ class QueryService:
     ) -> None:
         permit.check(Reach.ADDRESS, endpoint)
         if not endpoint.startswith(("http://", "https://")):
-            raise ConfigError(f"'{endpoint}' is no address of a query service, like {WIKIDATA}")
+            raise ConfigError(f"'{endpoint}' is not an address of a query service, like {WIKIDATA}")
         if not (contact.isascii() and contact.isprintable()):
             raise ConfigError("a contact is an e-mail address or URL in plain ASCII")
         self.endpoint = endpoint
@@ -183,9 +183,9 @@ class QueryService:
             value = json.loads(body)
             rows: list[Solution] = value["results"]["bindings"]
             if not all(isinstance(term, dict) for row in rows for term in row.values()):
-                raise TypeError("a term is no object")
+                raise TypeError("a term is not an object")
         except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
-            raise _Passing(f"answered with {content_type} that is no SPARQL result") from exc
+            raise _Passing(f"answered with {content_type} that is not a SPARQL result") from exc
         return rows
 
 
@@ -226,7 +226,7 @@ async def import_wikidata(
     """
     for code in languages:
         if re.fullmatch(r"[a-z]{2,3}(?:-[a-z0-9]+)*", code) is None:
-            raise ConfigError(f"'{code}' is no language code, like en or zh-hans")
+            raise ConfigError(f"'{code}' is not a language code, like en or zh-hans")
     if not languages:
         raise ConfigError("name at least one language, like en")
     query = ImportQuery(

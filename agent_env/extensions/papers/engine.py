@@ -2,7 +2,7 @@
 
 OUT/reproduce.json holds the plan, OUT/questions the sets of questions, OUT/runs/SETUP/MODEL a run
 each; the same command continues whatever is missing. What cannot be run keeps nothing else from
-being run: its reason stands in the results.
+being run: its reason is in the results.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from agent_env.sdk.results import clean, literal, series_look
 
 GREY = "#9a9a9a"
 MOST_NAMES = 12
-"""With more rows and models than these, rows stand on the vertical axis."""
+"""With more rows and models than these, rows are on the vertical axis."""
 MOST_GOLDS = 2
-"""More readings of the gold stand in the table only."""
+"""More readings of the gold are in the table only."""
 CAPTION = (
     "Filled marks and bars: ours with 95 % intervals. Hollow marks: the paper's row that ours is "
     "compared with. Small grey marks and lines: the paper's other rows."

@@ -133,7 +133,7 @@ def _verdict(paper: float, ours: Estimate, incomparable: str, quantity: Quantity
 
 
 def _no_value(ours: Estimate, own: str, span: str | None) -> str:
-    """What stands in the place of a verdict where the paper has no value."""
+    """What is in the place of a verdict where the paper has no value."""
     if ours.value is None:
         return ours.method or "no finished episode"
     return "the paper prints no value" if own or span is None else "no row of the paper"

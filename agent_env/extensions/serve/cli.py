@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Serve episodes over HTTP: reset, step and score, many at once, for any trainer or agent.
 
-    Every step is recorded in the run's folder, as of any run. An existing --out goes on.
+    Every step is recorded in the run's folder, as of any run. An existing --out continues.
     GET /openapi.json describes the API.
 
     Example: agent-env serve http time-puzzles --condition web+python --out runs/served

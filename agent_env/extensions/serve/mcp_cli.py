@@ -50,7 +50,7 @@ def serve(
 ) -> None:
     """Serve questions to an agent, which gets one condition's tools and submits answers.
 
-    Every call is recorded in the run's folder, as of any run. An existing --out goes on.
+    Every call is recorded in the run's folder, as of any run. An existing --out continues.
 
     Example: agent-env serve mcp time-puzzles --condition web+python --out runs/exam
     """

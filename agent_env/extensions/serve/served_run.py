@@ -242,7 +242,7 @@ class ServedRun:
                 await self.give_up(handle, f"idle: no step came for {longest_s:g} s")
 
     async def close(self) -> None:
-        """Leaves what is open unfinished; a later one over the folder goes on with it."""
+        """Leaves what is open unfinished; a later one over the folder continues with it."""
         for opened in self._open.values():
             await opened.driven.close()
         self._open.clear()
@@ -385,7 +385,7 @@ def served_names(folder: Run) -> dict[str, str]:
 
 
 async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
-    """The run of `options.out` where there is one, which goes on with its own options; else a new
+    """The run of `options.out` where there is one, which continues with its own options; else a new
     one of these. The agent's tokens are not seen, so nothing limits them."""
     if options.out is not None and (options.out / "run.json").exists():
         note(f"{options.out} goes on, with the options that it was begun with")

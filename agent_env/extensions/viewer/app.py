@@ -2,7 +2,7 @@
 
 The guard keeps traces from harming their reader, and other web pages from reading traces.
 Guaranteed: a page of the viewer runs no script but its own file, loads nothing from elsewhere and
-stands in no frame; a request that names another host than this one (DNS rebinding) or that another
+is in no frame; a request that names another host than this one (DNS rebinding) or that another
 site sent is refused, and so is everything but GET and HEAD.
 Not guaranteed: that other users of this machine cannot connect to the port.
 
@@ -443,7 +443,7 @@ class _Opened:
 
     @property
     def decides(self) -> set[str]:
-        """Ids of the calls that showed what the answer stands on: where pages were opened these,
+        """Ids of the calls that showed what the answer rests on: where pages were opened these,
         else searches that listed them."""
         if self.story is None or self.verdict.provenance is None:
             return set()

@@ -25,7 +25,7 @@ def view(
     import webbrowser
 
     if not folder.is_dir():  # one without runs is served all the same: they may come
-        raise ConfigError(f"{folder} is no folder; name a run or a folder of runs")
+        raise ConfigError(f"{folder} is not a folder; name a run or a folder of runs")
     need_extra("starlette", "uvicorn", "jinja2", extra="viewer")
     from agent_env.extensions.viewer.app import serve
 

@@ -34,7 +34,7 @@ from agent_env.sdk.records import (
 from agent_env.sdk.scoring import dates_in, episode_score, stands_in
 
 WITHOUT = ("regex", "judge")
-"""Scorers whose right answer is no text that could be given."""
+"""Scorers whose right answer is not a text that could be given."""
 
 
 def shortcuts(options: QaOptions) -> tuple[Shortcut, ...]:

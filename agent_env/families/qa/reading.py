@@ -135,7 +135,7 @@ class _Draft:
         name = str(value)
         if not _ID.fullmatch(name):
             self.problems.append(
-                f"field '{self.options.id}': '{name[:60]}' is no id; use letters, digits, . _ -"
+                f"field '{self.options.id}': '{name[:60]}' is not an id; use letters, digits, . _ -"
             )
             return default
         return name

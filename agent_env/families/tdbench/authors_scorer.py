@@ -1,6 +1,6 @@
 """The rules by which the authors of TDBench score a response: parts of its lower-case text.
 
-A value is named where it stands in the text, whole or as one of its other forms: without accents,
+A value is named where it is in the text, whole or as one of its other forms: without accents,
 each part of it between commas, of three words the first with the last, the first with the second,
 and the first alone. `no answer`, `no one` and `none` anywhere say that there is no answer, and
 `unsure` anywhere that the model does not know. Other rows of the group make an answer wrong where

@@ -69,7 +69,7 @@ def names_of(sample: TdbenchSample) -> dict[int, tuple[str, ...]]:
 
 
 def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, MaterialTable]) -> Task:
-    """The task; rows stand before a question in the open-book setting, unless a tool has them."""
+    """The task; rows are before a question in the open-book setting, unless a tool has them."""
 
     def is_open(sample: TdbenchSample) -> bool:
         return (options.book or sample.book) == "open"

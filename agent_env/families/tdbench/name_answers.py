@@ -256,7 +256,7 @@ def parse_known_names(
 
 def _answer_end(part: str, spans: Sequence[tuple[int, int]]) -> int:
     """Where the lines behind `Answer:` stop to be a list: at the first one, behind a line with a
-    name, that is no list entry or table row and does not begin with a name and its dates."""
+    name, that is not a list entry or table row and does not begin with a name and its dates."""
     has_name, at = False, 0
     for line in part.splitlines(keepends=True):
         inside = [span for span in spans if at <= span[0] < at + len(line)]
@@ -325,7 +325,7 @@ def _how_behind(words: str) -> Literal["given", "denied", "aside"]:
 
 
 def _unknown_entries(text: str, spans: Sequence[tuple[int, int]], question: str) -> tuple[str, ...]:
-    """The list entries without a known name, which stand at these spans, that are no remark on
+    """The list entries without a known name, which are at these spans, that are no remark on
     one."""
     bullets = list(_BULLET.finditer(text))
     indent = min((len(b[1]) for b in bullets), default=0)

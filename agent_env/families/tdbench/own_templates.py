@@ -69,7 +69,7 @@ def _read(file: Path) -> TemplateFile:
     except OSError as exc:
         raise ConfigError(f"templates {file}: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise DatasetError(file, None, f"is no TOML: {exc}") from exc
+        raise DatasetError(file, None, f"is not TOML: {exc}") from exc
     except ValidationError as exc:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 

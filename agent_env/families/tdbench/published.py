@@ -160,7 +160,7 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
     """Everything in the folder and below, checked; DatasetError for a question file that breaks off
     or a folder without any. `now`: the day of making, where it is known."""
     if not folder.is_dir():
-        raise DatasetError(folder, None, "is no folder")
+        raise DatasetError(folder, None, "is not a folder")
     published = PublishedSet(folder.resolve().name)
     for file in sorted(folder.rglob("*.csv")):
         _read_csv(file, folder, published)
@@ -268,7 +268,7 @@ def _entries(file: Path) -> Any:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as exc:
-        raise DatasetError(file, None, f"is no UTF-8 text: {exc.reason}") from exc
+        raise DatasetError(file, None, f"is not UTF-8 text: {exc.reason}") from exc
     whole: ValueError | None = None
     if file.suffix != ".jsonl" or text.lstrip().startswith("["):
         try:
@@ -281,7 +281,7 @@ def _entries(file: Path) -> Any:
             entries += [json.loads(line)] if line.strip() else []
         except ValueError as exc:
             at = getattr(whole, "lineno", None) if whole else number
-            raise DatasetError(file, at, f"is no JSON: {whole or exc}") from exc
+            raise DatasetError(file, at, f"is not JSON: {whole or exc}") from exc
     return entries
 
 

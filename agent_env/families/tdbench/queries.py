@@ -367,7 +367,7 @@ def special_queries(
     max_failures: int | None = None,
 ) -> Iterator[Query]:
     """At most `count` different queries of a kind other than `current`; `max_failures` ends the
-    search, which otherwise goes on as long as the count says."""
+    search, which otherwise continues as long as the count says."""
     make, usable = _duration if kind == "duration" else _listed(kind), list(pools)
     if kind == "duration":
         usable = [p for p in usable if not p.form.listed and p.table.granularity == "day"]
@@ -420,7 +420,7 @@ def _current_groups(
     pools: Sequence[QueryPool], size: Cardinality, making: Making
 ) -> list[list[tuple[QueryPool, Group]]]:
     """For each pool its groups with so many answers as of now, in random order; none in which one
-    answer stands in two rows: which of its starts would be asked for?"""
+    answer is in two rows: which of its starts would be asked for?"""
     heaps = []
     for pool in pools:
         own = []

@@ -139,7 +139,7 @@ class TdbenchSample(Sample):
 def tdbench_sample(sample: Sample) -> TdbenchSample:
     """The sample itself, where it is one of this family."""
     if not isinstance(sample, TdbenchSample):
-        raise ConfigError(f"sample '{sample.id}' is no question from a temporal table")
+        raise ConfigError(f"sample '{sample.id}' is not a question from a temporal table")
     return sample
 
 

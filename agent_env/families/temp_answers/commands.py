@@ -294,7 +294,7 @@ def read_centroids(path: Path) -> dict[ScaleGroup, tuple[float, ...]]:
     try:
         content = json.loads(text)
     except ValueError as exc:
-        raise DatasetError(path, None, f"is no JSON: {exc}") from exc
+        raise DatasetError(path, None, f"is not JSON: {exc}") from exc
     if isinstance(content, dict) and isinstance(content.get("centroids"), dict):
         content = content["centroids"]
     groups: dict[ScaleGroup, tuple[float, ...]] = {}

@@ -352,7 +352,7 @@ class Coverage:
     texts: int = 0
     judged: int = 0
     unread: Counter[str] = field(default_factory=Counter)
-    """By text: how often it stands there."""
+    """By text: how often it is there."""
     unknown_names: Counter[str] = field(default_factory=Counter)
     """Texts that are read, but name a person or an event that no table has."""
 
@@ -493,7 +493,7 @@ def explicit_answers(
     texts: Sequence[JudgedText], implicit: Sequence[str], base: SolvedPuzzle
 ) -> RightAnswers | None:
     """The answers to the explicit wording by its own texts; None if one of them is not judged. An
-    unread text that stands in the implicit wording too means the days of its fact."""
+    unread text that is in the implicit wording too means the days of its fact."""
     if len(texts) != len(base.sets):
         return None
     own = zip(implicit, base.sets, strict=False)

@@ -16,7 +16,7 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import DaySet
 
 LOOKED_UP = (ft.KbEvent, ft.PersonAlive, ft.UsPresident)
-"""Facts whose dates stand on a page."""
+"""Facts whose dates are on a page."""
 OTHER_CALENDARS = (*SPELLED_OUT, ft.JapaneseEra)
 OTHER_CALENDAR_KINDS = frozenset(kind for kinds in CALENDAR_KINDS.values() for kind in kinds)
 QUANTITIES = tuple(Difficulty.model_fields)
@@ -71,7 +71,7 @@ def parse_target(texts: Sequence[str]) -> Target:
         match = re.fullmatch(r"\s*(\w+)\s*=\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
         known = f"write QUANTITY=A-B; quantities: {', '.join(QUANTITIES)}"
         if match is None:
-            raise ConfigError(f"--option difficulty: '{text}' is no target; {known}")
+            raise ConfigError(f"--option difficulty: '{text}' is not a target; {known}")
         name, low, high = match[1], int(match[2]), int(match[3] or match[2])
         if name not in QUANTITIES:
             raise ConfigError(f"--option difficulty: no quantity '{name}'; {known}")

@@ -252,7 +252,7 @@ def parse_range(name: str, text: str, least: int, most: int) -> tuple[int, int]:
     """`A-B` or one number, both within bounds."""
     match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", text)
     if match is None:
-        raise ConfigError(f"--option {name}: '{text}' is no range; write 5 or 4-6")
+        raise ConfigError(f"--option {name}: '{text}' is not a range; write 5 or 4-6")
     first, last = int(match[1]), int(match[2] or match[1])
     if first > last:
         raise ConfigError(f"--option {name}: '{text}' is reversed; write {last}-{first}")

@@ -49,7 +49,7 @@ def shifted_world(
     row = next((row for row in tables.events if row.event == name), None)
     if row is None or len(puzzle.facts) != len(puzzle.constraints):
         raise CannotShift("the tables of the run do not have its event")
-    # a year of the event that stands in its name or in what is written of it
+    # a year of the event that is in its name or in what is written of it
     bounds = {str(each.year) for each in (row.start, row.end) if each}
     years = bounds | set(map(str, row.years))
     at = next(i for i, fact in enumerate(puzzle.facts) if isinstance(fact, KbEvent))
@@ -124,7 +124,7 @@ def _moved_rows(
 
 
 def _target(event: KbEvent, bound: PartialDate, value: int, rng: Random) -> date | None:
-    """A day in the year, month or day of the month; None where the draw is no day."""
+    """A day in the year, month or day of the month; None where the draw is not a day."""
     near = bound.year + rng.choice((-1, 1)) * rng.randint(1, NEAR)
     year, month, day = near, rng.randint(1, 12), rng.randint(1, 28)
     if event.level == "year":

@@ -100,7 +100,7 @@ PROMPTS: dict[str, str] = tomllib.loads(_PROMPTS_FILE.read_text(encoding="utf-8"
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
 MOST_DATES = 8
-"""Of a schema-held answer: a weak model goes on until its list is full."""
+"""Of a schema-held answer: a weak model continues until its list is full."""
 STRICT = "strict_match"
 """Exact match of an answer in exactly the requested form; else 0."""
 DAYS_OFF = "days_off"

@@ -51,7 +51,7 @@ def _words(fact: ft.Fact) -> dict[str, object]:
 
 
 def plain_sentence(fact: ft.Fact) -> str:
-    """The implicit constraint of a fact that is no event."""
+    """The implicit constraint of a fact that is not an event."""
     return _SENTENCES[fact.type].format_map(_words(fact))
 
 

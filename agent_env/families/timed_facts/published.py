@@ -99,8 +99,8 @@ def owner_of(file: Path) -> Owner | None:
     raise DatasetError(
         file,
         number,
-        f"is no question of TempReason or TimeQA: it has {', '.join(first) or 'no field'}; wanted "
-        "question with text_answers, targets or answer, or questions with paras",
+        f"is not a question of TempReason or TimeQA: it has {', '.join(first) or 'no field'}; "
+        "wanted question with text_answers, targets or answer, or questions with paras",
     )
 
 

@@ -1,6 +1,6 @@
 """Parses answers: names, yes or no, numbers, days; unreadable answers are distinct from wrong ones.
 
-The last line that begins with `MY ANSWER:` counts; if nothing stands behind the mark, the next line
+The last line that begins with `MY ANSWER:` counts; if nothing is behind the mark, the next line
 does. Without a mark, a reply of a single short line is taken as a whole.
 """
 
@@ -129,8 +129,8 @@ def _line(text: str, subjects: Sequence[str]) -> tuple[str | None, str, str]:
 
 
 def _block(text: str, subjects: Sequence[str]) -> tuple[str, str]:
-    """The first line with the list that goes on below it, as one line, and the text behind: a line
-    goes on where it is nothing but names, numbers, yes or no, or follows a comma."""
+    """The first line with the list that continues below it, as one line, and the text behind: a
+    line goes on where it is nothing but names, numbers, yes or no, or follows a comma."""
     lines = text.split("\n")
     items = [_BULLET.sub("", lines[0], count=1).strip()]
     end = 1

@@ -7,7 +7,7 @@ Measured: one JSON file {event: {adverbial: {minutes: p or [votes]}}}, or a fold
 points linear, linear over log10 of the minutes, or PCHIP over it. A file or folder may lack the
 outer levels where its names give them: `eat_risotto.json` with {adverbial: {minutes: …}},
 `eat_risotto/curves.json` likewise, `eat_risotto/long_time_ago.json` with {minutes: …}. In names,
-letter case, articles, `_` and `-` do not count. Minutes stand in any order.
+letter case, articles, `_` and `-` do not count. Minutes are in any order.
 
 The folder of FuzzyLLI, the survey behind the slides, is read as published: one folder for each
 event, such as `tom_eating_risotto`, with the answers in `cleanedData_minutes.json` or one of its
@@ -354,7 +354,7 @@ def _minutes(file: Path, where: str, text: str) -> float:
     except ValueError:
         minutes = math.nan
     if not 0 < minutes < math.inf:
-        raise DatasetError(file, None, f"{where}: '{text}' is no number of minutes above 0")
+        raise DatasetError(file, None, f"{where}: '{text}' is not a number of minutes above 0")
     return minutes
 
 

@@ -107,7 +107,7 @@ class Options(Record):
     def _possible(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
         for size in sizes:
             if not 1 <= size <= MAX_EVENTS:
-                raise ValueError(f"{size} is no size; an event set has 1 to {MAX_EVENTS} events")
+                raise ValueError(f"{size} is not a size; an event set has 1 to {MAX_EVENTS} events")
         return tuple(dict.fromkeys(sizes))
 
 

@@ -61,5 +61,5 @@ class TravelerSample(Sample):
 def traveler_sample(sample: Sample) -> TravelerSample:
     """The sample itself, where it is one of this family."""
     if not isinstance(sample, TravelerSample):
-        raise ConfigError(f"sample '{sample.id}' is no question of {NAME}")
+        raise ConfigError(f"sample '{sample.id}' is not a question of {NAME}")
     return sample

@@ -111,7 +111,7 @@ def per_subject(chances: Chances, answer: Answer) -> float:
 
 
 def count_error(chances: Chances, answer: Answer) -> float | None:
-    """The distance of the answered number from the expected one; None where it is no number."""
+    """The distance of the answered number from the expected one; None where it is not a number."""
     try:
         return abs(float(answer[0]) - expected_count(_all(chances)))
     except (IndexError, ValueError):

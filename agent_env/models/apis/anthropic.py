@@ -2,7 +2,7 @@
 
 The blocks of a reply (thinking with its signature, redacted thinking, text with citations, calls,
 what hosted tools did) go back as they came, to the model and server that sent them; another gets
-the texts and calls alone. Results of tools stand in one user's message behind the calls.
+the texts and calls alone. Results of tools are in one user's message behind the calls.
 
 Prompt caching: the last tool, the system text, and by the request's own `cache_control` the end of
 the conversation, which grows with each step. A breakpoint finds an earlier one at most 20 blocks

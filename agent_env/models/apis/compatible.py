@@ -60,7 +60,7 @@ def _settings(parts: RequestParts) -> Json:
     named: Json = {"name": "answer", "strict": True, "schema": dict(schema or {})}
     response_format: Json = {"type": "json_schema", "json_schema": named}
     limit = "max_completion_tokens" if "max_tokens" in refused else "max_tokens"
-    begun = parts.messages[-1].role == "assistant"  # a prefill, for servers that go on from one
+    begun = parts.messages[-1].role == "assistant"  # a prefill, for servers that continue from one
     return {
         "seed": chosen.seed_of(parts.options),
         limit: chosen.max_output_tokens,

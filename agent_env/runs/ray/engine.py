@@ -2,8 +2,8 @@
 
 Each worker is an async actor with many episodes at a time. Events are streamed to the coordinator,
 an actor on the driver's node, so no folder is shared and nothing but its disk matters. Where a
-worker or its node is lost, its episodes go to others and go on from their last event. Not covered:
-the loss of the driver's own node; `agent-env resume` goes on from the same traces.
+worker or its node is lost, its episodes go to others and continue from their last event. Not
+covered: the loss of the driver's own node; `agent-env resume` continues from the same traces.
 """
 
 from __future__ import annotations
@@ -222,7 +222,9 @@ class _Spread:
             self.workers.pop(name, None)
             with suppress(Exception):  # it is gone, or cannot be reached
                 self.ray.kill(worker)
-            self.listener.note(f"a worker was lost; its {len(problems)} episodes go elsewhere")
+            self.listener.note(
+                f"a worker was lost; others take its {len(problems)} episodes go elsewhere"
+            )
 
     async def _hire(self, name: str, size: int) -> Any:
         actor = self.ray.remote(Worker).options(

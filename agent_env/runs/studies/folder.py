@@ -126,7 +126,7 @@ class StudyFolder:
             if record is None or not confirmed:
                 how = f"agent-env resume {self.path} --trust-run"
                 raise ConfigError(
-                    f"{self.path} is no study that you began here, and it asks for: "
+                    f"{self.path} is not a study that you began here, and it asks for: "
                     f"{'; '.join(asked) or 'nothing outside'}. To allow it: "
                     f"{how if record else 'take its study.toml to a folder of its own'}"
                 )
@@ -195,7 +195,7 @@ class StudyFolder:
         with self.locked():
             if (record := self.record) is not None:
                 raise ConfigError(
-                    f"{self.path} was begun at {record.begun_at}; go on with: agent-env resume "
+                    f"{self.path} was begun at {record.begun_at}; continue with: agent-env resume "
                     f"{self.path}"
                 )
             now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -218,7 +218,7 @@ class StudyFolder:
         record, before = self.record, self.begun_plan
         if record is None or before is None:  # nothing of the file is obeyed for that
             raise ConfigError(
-                f"{self.path} was not begun yet; begin it: agent-env study run {self.path}"
+                f"{self.path} was not started yet; start it: agent-env study run {self.path}"
             )
         self.allow(note, how.options.trust_run)
         with self.locked():
@@ -233,7 +233,7 @@ class StudyFolder:
                 advice = (
                     f"only {', '.join(sorted(CHANGEABLE))}, and new tasks and models may change"
                 )
-                refused.append((None, f"{advice}; begin another study in another folder"))
+                refused.append((None, f"{advice}; start another study in another folder"))
                 raise DatasetErrors(self.file, refused)
             await self._prepare(note)
             self._adopt(how.options, note)

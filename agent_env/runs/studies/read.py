@@ -25,10 +25,10 @@ from agent_env.runs.studies.toml_lines import Place, TomlLines
 
 FILE = "study.toml"
 ELSEWHERE = {
-    "task": "stands in [tasks.NAME]",
-    "model": "stands in [models.NAME]",
+    "task": "belongs in [tasks.NAME]",
+    "model": "belongs in [models.NAME]",
     "api_key_envs": "is written as api_key_env in [models.NAME]",
-    "api_key_env": "stands in [models.NAME]",
+    "api_key_env": "belongs in [models.NAME]",
     "out": "is not needed: the runs' folders are STUDY/TASK/MODEL",
 }
 """Options of `run` that have a place of their own in a study, or none."""
@@ -41,7 +41,9 @@ def read_text(file: Path) -> str:
         return read_file(file.parent, file).decode()
     except FileNotFoundError:
         advice = f"agent-env study new {file.parent} writes one"
-        raise ConfigError(f"{file.parent} is no study: it has no {file.name}; {advice}") from None
+        raise ConfigError(
+            f"{file.parent} is not a study: it has no {file.name}; {advice}"
+        ) from None
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "is not UTF-8 text"
         raise ConfigError(f"cannot read {file}: {reason}") from exc
@@ -119,8 +121,8 @@ class _Reading:
             place = tuple(each for each in place if each != "ModelFacts")
         if problem["loc"][-1:] == ("[key]",):
             text = (
-                f"'{place[-1]}' is no name for a folder; write letters, digits, '-', '_' and '.', "
-                "at most 64"
+                f"'{place[-1]}' is not a name for a folder; write letters, digits, '-', '_' and "
+                "'.', at most 64"
             )
         elif problem["type"] == "missing":
             text = f"{'.'.join(map(str, place))} is missing"
@@ -222,7 +224,7 @@ def _tables(data: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]
 
 
 def _option_problem(place: Place, name: str, value: Any) -> str | None:
-    """Why an option may not stand in this table with this value; None where it may."""
+    """Why an option may not be in this table with this value; None where it may."""
     known = keywords_of(RunOptions)
     where = f"{'.'.join(map(str, place))}." if place else ""
     if ELSEWHERE.get(name):

@@ -516,7 +516,7 @@ async def _episodes(case: Case) -> Judgement:
 
 async def _repeats(case: Case) -> Judgement:
     """No attempt was chosen among several: each episode was begun once, and a trace that was set
-    aside goes on in the one that counts, or says nothing."""
+    aside continues in the one that counts, or says nothing."""
     run, findings, unknown = case.run, list[str](), list[str]()
     more = sum(int(n.rpartition(".")[2]) > run.manifest.repeats for n in case.traces)
     begun = begun_in(run)

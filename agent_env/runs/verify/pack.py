@@ -103,7 +103,7 @@ class Packed:
             stated = sum(number for licence, number in self.pages.items() if licence)
             yield (
                 f"it holds {self.pages.total()} pages of others; {stated} state a licence, "
-                f"{self.pages['']} none: see whether you may pass them on"
+                f"{self.pages['']} none: check whether you may share them"
             )
             yield from (f"  {n} pages: {name}" for name, n in sorted(self.pages.items()) if name)
 
@@ -115,7 +115,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
 
     run = Run.open(options.run)
     if run.is_locked:
-        raise ConfigError(f"{run.path} is being run; pack it when it has ended")
+        raise ConfigError(f"{run.path} is still running; pack it when it has ended")
     if next(run.traces(), None) is None:
         raise ConfigError(f"{run.path} has no episode yet")
     if run.manifest.imported is None:
@@ -269,12 +269,12 @@ def opened(target: Path) -> Iterator[Case]:
     with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
         digests = _unpack(target, Path(scratch))
         if digests.pop(DIGESTS, None) is None:
-            raise DatasetError(target, None, f"is no pack of a run: it has no {DIGESTS}")
+            raise DatasetError(target, None, f"is not a pack of a run: it has no {DIGESTS}")
         try:
             listed = read_file(Path(scratch), Path(scratch) / DIGESTS, LARGEST_SETTINGS)
             stated = _LISTED.validate_json(listed)
         except ValidationError as exc:
-            reason = f"is no list of digests: {first_problem(exc.errors())}"
+            reason = f"is not a list of digests: {first_problem(exc.errors())}"
             raise DatasetError(f"{target}: {DIGESTS}", None, reason) from exc
         findings = []
         for name in sorted({*digests, *stated}):
@@ -311,7 +311,7 @@ def _unpack(file: Path, folder: Path) -> dict[str, str]:
         raise ConfigError(f"there is no run and no pack {file}") from exc
     except (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError,
             ValueError) as exc:  # fmt: skip
-        raise DatasetError(file, None, f"is no pack that can be read: {exc}") from exc
+        raise DatasetError(file, None, f"is not a pack that can be read: {exc}") from exc
 
 
 def _check_entry(file: Path, entry: zipfile.ZipInfo) -> None:
@@ -321,7 +321,7 @@ def _check_entry(file: Path, entry: zipfile.ZipInfo) -> None:
     most = LARGEST_SETTINGS if name in (DIGESTS, f"{FOLDER}run.json") else LARGEST_FILE
     problems = {
         "leads elsewhere": not _PLAIN.fullmatch(name) or {".", ".."} & set(name.split("/")),
-        "is no plain file": kind not in (0, stat.S_IFREG),
+        "is not a plain file": kind not in (0, stat.S_IFREG),
         "is the journal of a database": name.endswith(_JOURNALS),
         "is encrypted, or packed in a way that no pack is": entry.flag_bits & 1 or not is_packed,
         f"would be {size:,} bytes; at most {most:,} are read": size > most,

@@ -32,7 +32,7 @@ class OpenArguments(BaseModel):
 
 
 class OpenPage:
-    """Opens pages through a Fetcher. With `foreign`, a page's text stands between two marker lines
+    """Opens pages through a Fetcher. With `foreign`, a page's text is between two marker lines
     that the page cannot predict."""
 
     def __init__(self, fetcher: Fetcher, window: int = WINDOW, foreign: bool = False) -> None:

@@ -60,7 +60,7 @@ class SearchApi:
     request: Callable[[str, int, str], Request]
     """Of query, number of results and key (empty where the service has none)."""
     found: Callable[[Json, str], list[RawHit] | None]
-    """The results in a reply; None where it is no reply of this service. Gets the base URL too."""
+    """The results in a reply; None where the reply is of another service. Gets the base URL too."""
     key_variable: str = ""
     """The environment variable of the key; empty where there is none."""
     url_variable: str = ""

@@ -2,7 +2,7 @@
 
 Guarantees: every request has a timeout and a largest size; a request is tried a bounded number of
 times, not before the Retry-After of any other is over; no redirect is followed, for the key would
-go along; the key stands in no hit and no error, and errors have no cause attached, because the
+go along; the key is in no hit and no error, and errors have no cause attached, because the
 HTTP library's own may quote the key. An error is a ToolError where the same search may succeed
 later or another one now, for the model can mend that; a SearchError where only the user can.
 Not covered: the wait for a turn grows with the number of searches that wait; a key shorter than
@@ -82,7 +82,7 @@ class Reader:
             if value is None and ("json" in kind or not reply.body.strip()):
                 return Passing("sent broken JSON" if reply.body.strip() else "sent an empty reply")
             excerpt = shortened(plain(kind, self.key.lower()), 60)
-            what = "JSON that is no object" if value is not None else excerpt
+            what = "JSON that is not an object" if value is not None else excerpt
             raise self.unknown(f"{what or 'something'} instead of search results")
         message = self._said(value)
         if reply.status in PASSING or reply.status >= 500:
@@ -346,7 +346,7 @@ def _checked_url(base_url: str) -> str:
     except (ValueError, httpx.InvalidURL):
         sound = False
     if not sound:
-        raise ConfigError("the search provider's base URL is no address; write https://HOST")
+        raise ConfigError("the search provider's base URL is not an address; write https://HOST")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError("the search provider's base URL holds a user, query or fragment; drop it")
     return base_url.rstrip("/")

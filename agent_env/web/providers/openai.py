@@ -31,7 +31,7 @@ def request(query: str, limit: int, key: str) -> Request:
 
 
 def found(body: Json, base_url: str) -> list[RawHit] | None:
-    """Cited pages first; None where the reply is no response."""
+    """Cited pages first; None where the reply is not a response."""
     output = listed(body, "output")
     if output is None:
         return None

@@ -12,7 +12,7 @@ def request(query: str, limit: int, key: str) -> Request:
 
 
 def found(body: Json, base_url: str) -> list[RawHit] | None:
-    """Nothing found while engines are down is no answer: ToolError names the engines."""
+    """Nothing found while engines are down is not an answer: ToolError names the engines."""
     hits = found_in(listed(body, "results"), "url", "title", "content", "publishedDate")
     silent = body.get("unresponsive_engines")
     if hits == [] and isinstance(silent, list) and silent:

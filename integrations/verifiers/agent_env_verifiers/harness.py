@@ -39,7 +39,7 @@ class AgentEnvHarness(vf.Harness[AgentEnvHarnessConfig]):
     ) -> vf.ProgramResult:
         task = trace.task.data
         if not isinstance(task, AgentEnvData):
-            raise TypeError(f"{type(task).__name__} is no task of agent-env; use its taskset")
+            raise TypeError(f"{type(task).__name__} is not a task of agent-env; use its taskset")
         head = {"authorization": f"Bearer {secret}"}
         async with (
             httpx.AsyncClient(**settings(task.url, task.token_var)) as server,

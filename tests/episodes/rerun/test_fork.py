@@ -89,5 +89,5 @@ def test_a_folder_in_use_is_not_written_over_and_a_run_without_forks_has_no_pare
 ):
     with pytest.raises(ConfigError, match="is not empty"):
         asyncio.run(fork(parent, ForkOptions(1, tmp_path / "run"), QUIET))
-    with pytest.raises(ConfigError, match="is no run of forks"):
+    with pytest.raises(ConfigError, match="is not a run of forks"):
         read_forks(Run(parent.parents[2]), print)

@@ -203,7 +203,7 @@ def test_a_folder_of_somebody_else_starts_no_agent(solved, tmp_path, monkeypatch
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     done = agent_env("replay", str(foreign))
     assert done.returncode == 2
-    assert "is no run that you made here" in done.stderr
+    assert "is not a run that you made here" in done.stderr
     assert "conditions.agent.command" in done.stderr
 
 
@@ -267,5 +267,5 @@ def test_an_answer_that_is_no_file_is_said_and_the_last_reply_counts(tmp_path, m
     file.write_text(f'command = ["{make}", "{{home}}/answer.txt"]\nanswer = "answer.txt"\n')
     run, episode = run_by(tmp_path / "run", agents=(str(file),))
     (log,) = (run.path / "agents").iterdir()
-    assert log.read_text() == "the answer answer.txt is no file\n"
+    assert log.read_text() == "the answer answer.txt is not a file\n"
     assert (episode.stop_reason, episode.answer) == ("answered", None)

@@ -259,7 +259,7 @@ UNREADABLE = (
     ("MY ANSWER: 19150706", "names no date"),
     ("MY ANSWER: 1915-07-06 and 13", "leaves numbers that are no full date"),
     ("MY ANSWER: 1915-07-06 and the following Tuesday in August",
-     "leaves a month that is no full date"),
+     "leaves a month that is not a full date"),
     ("MY ANSWER: N/A", "names no date"),
     ("MY ANSWER: null", "names no date"),
     ("MY ANSWER: Unable to determine", "names no date"),

@@ -142,7 +142,7 @@ def planted(request, tmp_path_factory):
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
         "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
-        seed=SEEDS.get(request.param, 1), faults=["web_search=error:0.3"],
+        seed=1, faults=["web_search=error:0.3"],
         out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip
     opened = Run.open(run.path)
@@ -174,15 +174,15 @@ def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     web = records["web"]
     read = sum(each.is_right and each.verdict == "read" for each in web)
     right = sum(each.is_right for each in web)
-    words = "right, and read from a page that was shown,"
+    words = "the answer is right and read from a page that was shown"
     assert numbers(sentences, "web", words) == (read, len(web))
-    assert numbers(sentences, "web", "right, and not read,") == (right - read, len(web))
+    assert numbers(sentences, "web", "right without such a page") == (right - read, len(web))
     split = cells(ablation(comparison), "web")
     shifted = {each.sample: each for each in records["web~shifted"]}
     both = sum(each.is_right and shifted[each.sample].is_right for each in web)
     assert split["evidence"][0] == pytest.approx(both / len(web))
     stays = sum(each.is_original for each in shifted.values())
-    words = "the unchanged world's answer"
+    words = "and is the unchanged world's"
     assert numbers(sentences, "web~shifted", words) == (stays, len(web))
     exposed = [each for each in records["web~attacked-false-page"] if each.attack]
     number = sum(each.verdict == "fooled" for each in exposed)

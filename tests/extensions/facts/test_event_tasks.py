@@ -99,7 +99,7 @@ def test_prompts_state_what_is_asked_and_right_dates_are_known():
     assert known(sample, "It was in 1805.") == ("unreadable", 0.0)
     assert event_facts.score_screen(sample, episode(None, "failed")).outcome == "failed"
     assert screened("1805", "1805").id == checked(years=(1908,)).id == "event-354edda191dc2ad7"
-    with pytest.raises(ConfigError, match="sample 'tp-0-00001' is no row of an event table"):
+    with pytest.raises(ConfigError, match="sample 'tp-0-00001' is not a row of an event table"):
         SCREEN_TASK.prompt(puzzle(), Condition(name="base"))
     for family in (event_facts.SCREEN, event_facts.CHECK):
         with pytest.raises(ConfigError, match="unknown prompt 'x'; known: default"):

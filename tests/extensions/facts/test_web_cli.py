@@ -282,7 +282,7 @@ def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, 
     store.close()
     assert told_by(capsys, "web", "pages", "leaks", file, "--as-of", "2020-06-30") == (
         "pages                  4\ndated later            1\nchanged later          1\n"
-        "undated                1\nspeaking of later days 1\n"
+        "undated                1\nmentioning later days  1\n"
         "later,changed  https://a.example/changed  2024-01-01 modified (meta)\n"
         "mentions-later  https://a.example/told  2015-01-01 published (meta)  "
         "In 2022 he became mayor.\n"

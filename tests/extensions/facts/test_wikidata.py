@@ -224,11 +224,11 @@ def test_kinds_and_languages_are_known_ones(tmp_path):
         parse_kinds(["picnic"])
     with pytest.raises(ConfigError, match="kind 'war' is given twice"):
         parse_kinds(["war", "war=Q1"])
-    with pytest.raises(ConfigError, match="is no language code"):
+    with pytest.raises(ConfigError, match="is not a language code"):
         asyncio.run(import_wikidata(tmp_path / "o.csv", ["war"], 1, NOW, languages=['en") }']))
 
 
 @pytest.mark.parametrize("endpoint", ["", "query.example/sparql", "file:///etc/passwd"])
 def test_an_endpoint_is_a_web_address(endpoint):
-    with pytest.raises(ConfigError, match="is no address of a query service"):
+    with pytest.raises(ConfigError, match="is not an address of a query service"):
         QueryService(endpoint, permit=own_call())

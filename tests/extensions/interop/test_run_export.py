@@ -70,4 +70,4 @@ def test_mistakes_are_one_line_and_exit_2(run, tmp_path, monkeypatch, capsys, ar
 def test_folders_that_are_no_runs_and_options_of_engines(tmp_path, monkeypatch, capsys):
     shutil.rmtree(tmp_path / "none", ignore_errors=True)
     assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
-    assert "is no run" in capsys.readouterr().err
+    assert "is not a run" in capsys.readouterr().err

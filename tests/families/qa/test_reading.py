@@ -95,7 +95,7 @@ def test_all_defects_are_told_by_line_and_field(tmp_path):
         f"{file}:2: field 'answer': 'two' is not a number",
         f"{file}:3: field 'id': 'a' is also on line 2",
         f"{file}:3: field 'question' is empty",
-        f"{file}:4: field 'id': 'b c' is no id; use letters, digits, . _ -",
+        f"{file}:4: field 'id': 'b c' is not an id; use letters, digits, . _ -",
     )
 
 

@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     )
     assert made == (0, "", made[2])
     told = made[2].splitlines()
-    assert told[0] == f"12 questions in {out}/td.jsonl; told in full in {out}/td.summary.json"
+    assert told[0] == f"12 questions in {out}/td.jsonl; details: {out}/td.summary.json"
     groups = "27 groups of laws by matter and status with less than two answers"
     assert told[1] == f"  left out: {groups}"
     run = ("--dataset", out / "td.jsonl", "--condition", "base", "--out", out / "run")

@@ -133,7 +133,7 @@ def test_templates_of_the_users_own_are_read_back_and_say_no_more_of_time(tmp_pa
         ('relation = ["Who in {country} {cond}?"]', "needs each of {country}, {role}, {cond} once"),
         ("relation = []", "relation: "),
         ('verbs = "run"\nrelation = ["{country} {role} {cond}"]', "verbs 'run': known are office"),
-        ("relation = [", "is no TOML"),
+        ("relation = [", "is not TOML"),
     ],
 )  # fmt: skip
 def test_a_template_file_with_a_mistake_is_named(tmp_path, text, reason):

@@ -191,12 +191,12 @@ def test_gaps_to_fill_run_with_time(tmp_path):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("[{", "is no JSON"),
+        ("[{", "is not JSON"),
         ('[{"sql_for_db": "select", "qtype": "now"}]', "entry 1: idx: Field required"),
         ("[]", "holds no questions"),
         ('[{"idx": 0, "qtype": "now", "sql": "select 1"}]', "entry 1: sql_for_db: Field required"),
         ('[{"question": "When?", "answers": []}]', "no sql_for_db, but question, answers"),
-        ('[\n{"idx": 0,', r"x.json:2: is no JSON"),
+        ('[\n{"idx": 0,', r"x.json:2: is not JSON"),
     ],
 )
 def test_a_broken_file_is_named(tmp_path, content, reason):

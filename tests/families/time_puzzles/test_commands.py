@@ -125,7 +125,7 @@ def test_sets_of_all_calendars_and_impossible_shapes(tmp_path):
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        (["--option", "facts=x"], "--option facts: 'x' is no range; write 5 or 4-6"),
+        (["--option", "facts=x"], "--option facts: 'x' is not a range; write 5 or 4-6"),
         (["--option", "solutions=5-2"], "--option solutions: '5-2' is reversed; write 2-5"),
         (
             ["--option", "solutions=5-2000"],

@@ -40,7 +40,10 @@ def test_difficulty_is_counted_fact_by_fact_and_asked_for():
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("lookups", "'lookups' is no target; write QUANTITY=A-B; quantities: lookups, pages, hops"),
+        (
+            "lookups",
+            "'lookups' is not a target; write QUANTITY=A-B; quantities: lookups, pages, hops",
+        ),
         ("length=2", "no quantity 'length'"),
         ("hops=3-1", "'hops=3-1' is reversed; write 1-3"),
     ],

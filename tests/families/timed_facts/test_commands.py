@@ -22,7 +22,7 @@ def made(tmp_path_factory):
         "--out",
         str(folder / "q.jsonl"),
     )
-    told = f"40 questions in {folder / 'q.jsonl'}; told in full in {folder / 'q.summary.json'}\n"
+    told = f"40 questions in {folder / 'q.jsonl'}; details: {folder / 'q.summary.json'}\n"
     first, shortcuts, too_easy = done.stderr.splitlines(keepends=True)
     assert first == told
     assert "latest-row 3 (7.5%), random-row 4 (10.0%), ignore-time 0 (0.0%)" in shortcuts

@@ -140,7 +140,7 @@ def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path):
     ("item", "reason"),
     [
         ({"sentence": "x", "label": 1},
-         "test.json:1: is no question of TempReason or TimeQA: it has sentence, label; wanted"),
+         "test.json:1: is not a question of TempReason or TimeQA: it has sentence, label; wanted"),
         (timebench("Which team did A play for in 1990?", "B", idx="/wiki/A#P54#0"),
          "test.json: is a file of timeqa; run that task"),
         (timebench("Which team did A play for in 1990?", "B"),

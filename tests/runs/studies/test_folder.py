@@ -66,7 +66,7 @@ def test_each_task_and_model_is_a_run_that_bears_the_digest_and_begins_once(done
     uses = [json.loads(f.read_text())["study"] for f in sorted(done.glob("*/*/run.json"))]
     assert uses == [{"name": done.name, "digest": record["digest"]}] * 4
     assert record["text"] == STUDY
-    with pytest.raises(ConfigError, match=r"was begun at .*; go on with: agent-env resume"):
+    with pytest.raises(ConfigError, match=r"was begun at .*; continue with: agent-env resume"):
         start(StudyFolder(done))
 
 
@@ -87,7 +87,7 @@ def test_changes_of_what_is_asked_are_refused_by_line(done):
         ":13: models.a was there at the start and is absent now",
         ":6: tasks.few.limit was 2 at the start and is 3 now",
         ": only api_key_env, base_url, budget, concurrency, contrasts, prices, run_cost_usd, "
-        "run_time_s, run_tokens, and new tasks and models may change; begin another study in "
+        "run_time_s, run_tokens, and new tasks and models may change; start another study in "
         "another folder",
     ]
 

@@ -56,7 +56,7 @@ def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent, command):
     done = _as("me", sent, *command.split(), str(sent))
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1
-    assert "is no study that you began here" in done.stderr
+    assert "is not a study that you began here" in done.stderr
     for asked in (
         "base_url http://127.0.0.1:9/v1 (address)", "(command); mcp_env", "MY_SECRET (key)",
         f"tasks.few.task {sent}/code.py:FAMILY (code)", f"reply_cache {sent.parent}/canary (file)",
@@ -97,7 +97,7 @@ def test_only_who_began_or_confirmed_it_goes_on_with_it(sent):
     assert _as("me", sent, "resume", str(sent)).returncode == 0
     copy = shutil.copytree(sent, sent.with_name("copy"))
     done = _as("them", copy, "resume", str(copy))
-    assert "is no study that you began here" in done.stderr
+    assert "is not a study that you began here" in done.stderr
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"v": 2}', b"\xff" * 9])
@@ -105,7 +105,7 @@ def test_a_record_that_is_broken_or_of_another_version_allows_nothing(sent, cont
     for file in (sent.parent / "state of them" / "agent-env" / "studies").iterdir():
         file.write_bytes(content)
     done = _as("them", sent, "resume", str(sent))
-    assert "is no study that you began here" in done.stderr
+    assert "is not a study that you began here" in done.stderr
 
 
 def test_run_folders_without_study_json_are_foreign_too(sent):

@@ -67,7 +67,7 @@ def test_secrets_of_this_environment_and_runs_that_go_on_are_not_packed(run, tmp
         pack(PackOptions(folder), print)
     from agent_env.runs.run import Run
 
-    with Run(run).locked(), pytest.raises(ConfigError, match="is being run"):
+    with Run(run).locked(), pytest.raises(ConfigError, match="is still running"):
         pack(PackOptions(run), print)
 
 
@@ -104,7 +104,7 @@ def entry(name, mode=0, size=None, data=b"x", **fields):
         (entry("run\\escape"), "leads elsewhere"),
         (entry("elsewhere/x"), "leads elsewhere"),
         (entry("run/a\nb"), "leads elsewhere"),
-        (entry("run/link", stat.S_IFLNK | 0o777, data=b"/etc/passwd"), "is no plain file"),
+        (entry("run/link", stat.S_IFLNK | 0o777, data=b"/etc/passwd"), "is not a plain file"),
         (entry("run/pages.db-journal"), "is the journal of a database"),
         (entry("run/big", size=LARGEST_FILE + 1), "bytes; at most"),
         (entry("run/run.json", size=LARGEST_SETTINGS + 1), "bytes; at most 33,554,432 are read"),
@@ -166,7 +166,7 @@ def test_what_is_no_zip_is_said_in_a_line(tmp_path, data):
     file.write_bytes(data)
     done = agent_env("verify", str(file))
     assert done.returncode == 2
-    assert done.stderr.startswith(f"agent-env: {file}: is no pack that can be read")
+    assert done.stderr.startswith(f"agent-env: {file}: is not a pack that can be read")
 
 
 def test_a_list_that_has_another_digest_or_is_none_is_told(packed, tmp_path):
@@ -185,7 +185,7 @@ def test_a_list_that_has_another_digest_or_is_none_is_told(packed, tmp_path):
     )
     (folder / "digests.json").write_text('{"run/run.json": 1}')
     with (
-        pytest.raises(DatasetError, match="is no list of digests"),
+        pytest.raises(DatasetError, match="is not a list of digests"),
         opened(frauds.zipped(folder, tmp_path / "changed.zip")),
     ):
         pass

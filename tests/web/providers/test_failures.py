@@ -211,7 +211,7 @@ def test_broken_json_is_asked_for_again_and_then_told(name, body):
 def test_json_that_is_no_object_is_not_this_service(name, body):
     error, _ = failure(name, [reply(body)])
     assert type(error) is SearchError
-    assert "JSON that is no object instead of search results" in str(error)
+    assert "JSON that is not an object instead of search results" in str(error)
 
 
 @pytest.mark.parametrize("name", NAMES)

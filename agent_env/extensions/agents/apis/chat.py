@@ -161,7 +161,7 @@ def read_turn(message: Object, field: str = "messages") -> Message:
 
 
 def offer(tool: Object, function: Object, where: str = "") -> ToolSpec:
-    """A function that the model may call; `where` it stands in its tool."""
+    """A function that the model may call; `where` it is in its tool."""
     _require(function, "name", f"tools[].{where}name")
     return read_tool(tool)
 
@@ -237,7 +237,7 @@ def _choice_in(body: Object) -> str:
 
 
 def _limit_in(body: Object, *names: str) -> int | None:
-    """The limit of output tokens; raises Refusal where it is no positive number."""
+    """The limit of output tokens; raises Refusal where it is not a positive number."""
     for name in names:
         value = body.get(name)
         if value is None:

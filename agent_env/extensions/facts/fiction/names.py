@@ -15,7 +15,7 @@ from random import Random
 from agent_env.extensions.facts.tables.tables import shipped_tables
 
 BEFORE = ("Upper", "Lower", "Old", "New", "Great", "Little", "Saint", "Port", "Castle", "Mount")
-"""What may stand before the name of a place."""
+"""What may be before the name of a place."""
 NEAR = 0.16
 """Part of the names that are made to be nearly another one."""
 TRIES = 10_000

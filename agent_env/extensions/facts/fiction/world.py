@@ -1,7 +1,7 @@
 """Makes an invented world of a wished size: people, offices, clubs and events. The same size and
 seed give the same rows.
 
-A hint speaks of an event by the people in it and avoids its title. Two people stand together in one
+A hint speaks of an event by the people in it and avoids its title. Two people are together in one
 hint only, so that no hint fits two events.
 """
 
@@ -352,7 +352,7 @@ class Happenings:
         return free
 
     def hint(self, text: str, *people: str) -> str:
-        """The hint, or nothing where these people stand in one already, or by chance."""
+        """The hint, or nothing where these people are in one already, or by chance."""
         pair = frozenset(people)
         if self._rng.random() > HINTED or pair in self._together:
             return ""

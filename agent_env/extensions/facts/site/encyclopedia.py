@@ -1,7 +1,7 @@
 """Encyclopedia articles on events, people, presidencies, offices and clubs.
 
-All that they state is computed from the tables, or stands in stories.toml. Where a page names
-something else, its dates stand in the same line: who takes the pages away that state a date finds
+All that they state is computed from the tables, or is in stories.toml. Where a page names
+something else, its dates are in the same line: who takes the pages away that state a date finds
 these, too.
 """
 
@@ -408,7 +408,7 @@ def _nth(number: int) -> str:
 
 
 def announcement(row: EventRow, invented: bool) -> Sheet:
-    """The article on an event that has not begun. Each of its dates stands in a sentence or a line
+    """The article on an event that has not begun. Each of its dates is in a sentence or a line
     that says that it is planned."""
     assert row.start is not None  # nothing is announced without
     w = Writer("announcement", row.event)

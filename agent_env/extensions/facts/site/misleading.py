@@ -1,6 +1,6 @@
 """Pages whose words fit and whose dates do not: old versions, namesakes, later commemorations.
 
-Each reads like what it is on the real web; that it is invented stands in the page's source.
+Each reads like what it is on the real web; that it is invented is in the page's source.
 """
 
 from __future__ import annotations

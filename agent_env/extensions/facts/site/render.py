@@ -206,7 +206,7 @@ def _event_pages(
     anniversaries: tuple[int, ...],
     ages: bool,
 ) -> Iterator[Sheet]:
-    """Its article, and what stands on other sites; nothing misleads about what still lasts in a
+    """Its article, and what is on other sites; nothing misleads about what still lasts in a
     world that ages."""
     yield event_article(row, level, around, invented, is_printed, anniversaries)
     yield from reports(row, around, invented)

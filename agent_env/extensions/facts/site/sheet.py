@@ -1,7 +1,7 @@
 """A page before it is written: its HTML, the text of an extraction, and how hard it is to read.
 
 Both are made from the same blocks, so that an index of the sealed web is made without parsing HTML.
-What a page is in truth (of the tables, or invented to mislead) stands in a comment and a `meta`
+What a page is in truth (of the tables, or invented to mislead) is in a comment and a `meta`
 element, which no extraction reads.
 """
 
@@ -169,7 +169,7 @@ _DRESS = {
     "almanac": ("<div class='menu'><a href='/'>All lists</a></div>\n<main>\n", "</main>\n"),
     "notes": ("<main>\n", "</main>\n<aside>Thanks for stopping by.</aside>\n"),
 }
-"""What stands before and behind the body; all of it is clutter to a reader."""
+"""What is before and behind the body; all of it is clutter to a reader."""
 
 
 class Writer:
@@ -276,7 +276,7 @@ class Difficulty:
     anniversaries: float
     """Chance of a report on its commemoration many years later."""
     late_dates: float
-    """Part of the articles whose dates stand in a later section alone, so that hardly a snippet
+    """Part of the articles whose dates are in a later section alone, so that hardly a snippet
     shows them and the page must be opened."""
 
     def hides_dates(self, title: str) -> bool:

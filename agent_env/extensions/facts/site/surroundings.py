@@ -1,4 +1,4 @@
-"""What stands near an event or a person in the tables: found once for all pages of a world, so that
+"""What is near an event or a person in the tables: found once for all pages of a world, so that
 each page is made of rows alone and is made again only where one of these rows has changed."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Dated:
     start: PartialDate | date
     end: PartialDate | date | None
     phrase: str = ""
-    """As it stands in a sentence, where that is not the title."""
+    """As it is in a sentence, where that is not the title."""
 
     @property
     def link(self) -> Link:
@@ -48,7 +48,7 @@ class Dated:
 
     @property
     def named(self) -> Link:
-        """The link as it stands in a sentence."""
+        """The link as it is in a sentence."""
         return self.phrase or self.title, article_url(self.title)
 
     @property

@@ -57,7 +57,7 @@ def table_pages(
         )
         table_block = _rows(table, rows, w)
         about = [lines("p", f"{page.title}. {_whole(page)}")]
-        if level.hides_dates(page.url):  # the rows stand behind what can be said of them
+        if level.hides_dates(page.url):  # the rows are behind what can be said of them
             about.append(lines("p", *_summary(table, rows)))
         ends = lines("ul", *(link(*each) for each in tuple(links)[:LINKED]))
         yield Sheet(page.url, page.title, (*about, table_block, ends), f"table {page.table}")
@@ -86,7 +86,7 @@ def _values(table: MaterialTable, row: Cells) -> Iterator[tuple[str, str]]:
 
 
 def _summary(table: MaterialTable, rows: Sequence[Cells]) -> Iterator[str]:
-    """What else stands in the rows, most frequent first."""
+    """What else is in the rows, most frequent first."""
     for place, name in enumerate(table.columns):
         if place in time_places(table):
             continue

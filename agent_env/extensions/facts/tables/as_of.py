@@ -102,7 +102,7 @@ def _planned(events: Iterable[EventRow], today: date) -> Iterator[EventRow]:
 
 
 def material_as_of(table: MaterialTable, today: date) -> MaterialTable:
-    """A temporal table as it was known on that day; rows whose start is no date are left out, as
+    """A temporal table as it was known on that day; rows whose start is not a date are left out, as
     nothing says that they are of the past."""
     start, end = time_places(table)
     rows = (

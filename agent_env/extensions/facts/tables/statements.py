@@ -175,7 +175,7 @@ _COMMON_LAST = frozenset(
 
 
 def with_article(name: str) -> str:
-    """An English label as it stands in a sentence: names built on a common noun take `the`."""
+    """An English label as it is in a sentence: names built on a common noun take `the`."""
     if name.split(" ", 1)[0].lower() in ("the", "a", "an"):
         return name[0].lower() + name[1:]
     last = name.rsplit(" ", 1)[-1].lower()

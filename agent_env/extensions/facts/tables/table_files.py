@@ -205,7 +205,7 @@ def _separator(text: str) -> str:
 
 def json_rows(file: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects with their line numbers, or with indices from 1 for an array; DatasetError names
-    the file and the line of what is no JSON object."""
+    the file and the line of what is not a JSON object."""
     items: Iterable[tuple[int, Any]]
     if text.lstrip().startswith("["):
         items = enumerate(_parse(file, None, text), start=1)

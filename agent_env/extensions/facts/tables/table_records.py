@@ -77,7 +77,7 @@ class Sheet:
     """By alias, the name that it stands for."""
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where these columns stand."""
+        """Where these columns are."""
         return tuple(self.columns.index(name) for name in names)
 
 

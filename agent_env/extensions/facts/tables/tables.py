@@ -33,7 +33,7 @@ class EventRow:
     """Something that happened, from its first to its last day."""
 
     event: str
-    """A noun phrase as it stands in a sentence."""
+    """A noun phrase as it is in a sentence."""
     kind: str
     """One noun: war, mission, office, …"""
     summary: str
@@ -219,7 +219,7 @@ def parse_obscurity(text: str) -> float | None:
     if not text:
         return None
     if re.fullmatch(r"0(?:\.\d{1,6})?|1(?:\.0{1,6})?", text) is None:
-        raise ValueError(f"obscurity '{text}' is no share from 0 to 1, such as 0.75")
+        raise ValueError(f"obscurity '{text}' is not a share from 0 to 1, such as 0.75")
     return float(text)
 
 
@@ -240,7 +240,7 @@ def parse_spans(text: str) -> tuple[range, ...]:
     for part in filter(None, (part.strip() for part in text.split(";"))):
         match = _SPAN.fullmatch(part)
         if match is None:
-            raise ValueError(f"'{part}' is no span of years; write 1908 or 1948~1950")
+            raise ValueError(f"'{part}' is not a span of years; write 1908 or 1948~1950")
         span = range(int(match[1]), int(match[2] or match[1]) + 1)
         if not span:
             raise ValueError(f"'{part}' ends before it begins")

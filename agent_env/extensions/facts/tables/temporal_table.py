@@ -27,7 +27,7 @@ class TemporalRow:
     end: date | None
     """The first day on which they held no more; None while they hold."""
     line: int = 0
-    """Where the row stands in its file; 0 where it comes from none."""
+    """Where the row is in its file; 0 where it comes from none."""
 
     @property
     def interval(self) -> Interval:
@@ -46,7 +46,7 @@ class TemporalTable:
     fictional: bool = False
 
     def places(self, names: Sequence[str]) -> tuple[int, ...]:
-        """Where these columns stand; KeyError names one that is none."""
+        """Where these columns are; KeyError names one that is none."""
         at = {name: place for place, name in enumerate(self.columns)}
         return tuple(at[name] for name in names)
 

@@ -1,7 +1,7 @@
 """Episodes as trajectories in Harbor's interchange format, ATIF 1.8: CONDITION/SAMPLE.REPEAT.json.
 
 A step is a message of the prompt, one that the harness put in, or a reply of the model with its
-calls and their results. What ATIF has no place for stands in `extra`; unknown figures are left out.
+calls and their results. What ATIF has no place for is in `extra`; unknown figures are left out.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
     ours = {event.call.id for step in record.recording.steps for event in step.called}
     for step in record.recording.steps:
         call, reply = step.call, step.reply
-        # an agent of somebody else sends the results of our tools again, which stand below
+        # an agent of others sends the results of our tools again, which are below
         _add_messages(steps, (m for m in call.added if m.tool_call_id not in ours), call.at)
         fields = _agent_step(reply.message)
         if reply.model not in (None, record.episode.model):

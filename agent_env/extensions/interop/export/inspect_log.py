@@ -1,7 +1,7 @@
 """Runs as Inspect logs: one CONDITION.eval for each condition, written by Inspect's own library.
 
 A sample is an episode, an epoch a repeat. Every model call and tool call is an event, so the
-viewer shows the transcript with its times. What Inspect has no place for stands in the metadata.
+viewer shows the transcript with its times. What Inspect has no place for is in the metadata.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMITS = {
     "output_tokens": "token", "cost": "cost", "time": "working",
     "context": "context",
 }  # fmt: skip
-"""Our stop reasons as Inspect's kinds of limits; the reason itself stands beside."""
+"""Our stop reasons as Inspect's kinds of limits; the reason itself is beside."""
 
 
 AT_ONCE = 2_000

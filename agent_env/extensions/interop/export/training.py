@@ -1,7 +1,7 @@
 """Trajectories for training: rollouts as `verifiers` keeps its results (results.jsonl, a prompt and
 a completion a line), and chats for supervised training (sft.jsonl, with the tools on offer).
 
-Only episodes that ended with an answer are chats: what was cut off by a limit is no example to
+Only episodes that ended with an answer are chats: what was cut off by a limit is not an example to
 follow.
 """
 

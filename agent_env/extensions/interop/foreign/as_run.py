@@ -128,7 +128,7 @@ class _Import:
     problems: list[str] = field(default_factory=list)
 
     def write(self, folder: Run, place: Path) -> ImportedRun:
-        """The run, which will stand at `place`; DatasetError for a log without an episode."""
+        """The run, which will be at `place`; DatasetError for a log without an episode."""
         log, texts = self.log, Texts(folder.texts)
         count = whole = repeats = 0
         folder.path.mkdir(exist_ok=True)

@@ -52,7 +52,7 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
     except MemoryError:
         raise
     except Exception as exc:  # Inspect's reader raises what its parts raise
-        raise DatasetError(file, None, f"is no log that Inspect reads, or cut: {exc}") from exc
+        raise DatasetError(file, None, f"is not a log that Inspect reads, or cut: {exc}") from exc
     episodes = [_episode(each, unread) for each in summaries]
     if with_transcripts and not is_zip:
         pairs = zip(episodes, samples, strict=True)

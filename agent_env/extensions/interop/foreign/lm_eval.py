@@ -1,6 +1,6 @@
 """Samples of lm-evaluation-harness (`--log_samples`): `samples_TASK_TIME.jsonl`, a line each.
 
-A value that is no number and a line that is cut are left out, counted, and named in the notes. Text
+A value that is not a number and a cut line are left out, counted, and named in the notes. Text
 that is read can be written as UTF-8, and no number is beyond a float.
 """
 
@@ -117,7 +117,7 @@ def _transcript(row: Mapping[str, Any]) -> Transcript | None:
     scored: dict[str, list[str]] = defaultdict(list)
     responses = _members(row["resps"])
     for number, request in enumerate(map(_members, _members(row["arguments"]))):
-        # the prompt of a chat API stands in a list of its own
+        # the prompt of a chat API is in a list of its own
         single = [x[0] if isinstance(x, list) and len(x) == 1 else x for x in request]
         prompt, rest = [*single, None, None][:2]
         if not isinstance(prompt, str):

@@ -97,7 +97,7 @@ def read_logs(
     for name, file in map(split_name, paths):
         if not is_log(file):
             raise ConfigError(
-                f"{file}: is no folder of results that is known; {KNOWN}"
+                f"{file}: is not a folder of results that is known; {KNOWN}"
                 if file.is_dir()
                 else f"{file}: there is no such file"
             )
@@ -143,10 +143,12 @@ def _read_logs(path: Path, with_transcripts: bool) -> Sequence[ForeignLog]:
         try:
             log = read_lm_eval(path, with_transcripts)
         except DatasetError as exc:
-            raise DatasetError(path, None, f"is no log that can be read: {exc}; {KNOWN}") from exc
+            raise DatasetError(
+                path, None, f"is not a log that can be read: {exc}; {KNOWN}"
+            ) from exc
         if log is not None:
             return [log]
-    raise DatasetError(path, None, f"is no log that is known; {KNOWN}")
+    raise DatasetError(path, None, f"is not a log that is known; {KNOWN}")
 
 
 def _is_of_inspect(file: Path) -> bool:

@@ -129,4 +129,4 @@ def _number(file: Path, line: int, name: str, value: Any) -> float | None:
             return number
     except (TypeError, ValueError, OverflowError):
         pass
-    raise DatasetError(file, line, f"{name}: '{str(value)[:40]}' is no number")
+    raise DatasetError(file, line, f"{name}: '{str(value)[:40]}' is not a number")

@@ -69,7 +69,7 @@ class Opened:
             ) from None
         if self._environment is None or self._environment.get_loop() is not loop:
             self._environment = loop.create_future()
-            # a context of its own: what the environment does is no part of the first sample's log
+            # a context of its own: what the environment does is not part of the first sample's log
             self._keeper = loop.create_task(self._keep(self._environment), context=Context())
         assert self._keeper is not None  # made with the future
         both: set[asyncio.Future[Any]] = {self._environment, self._keeper}

@@ -243,7 +243,7 @@ def read_value(value: Any, spec: AnswerSpec) -> TimeAnswer:
     if isinstance(value, str):
         return read_text(value, spec)
     if not abs(value) < MOST:
-        return unparsable("the value is no number that a time can have")
+        return unparsable("the value is not a number that a time can have")
     return of_number(whole(value), spec)
 
 

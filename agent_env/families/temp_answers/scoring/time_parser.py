@@ -322,7 +322,7 @@ def _date_bounds(date: ParsedDate, spec: AnswerSpec) -> tuple[Amount, Amount]:
 
 
 def _may_be(text: str, date: ParsedDate, spec: AnswerSpec) -> bool:
-    """A bare number counts as a year where it stands alone or has three digits or more."""
+    """A bare number counts as a year where it is alone or has three digits or more."""
     if date.precision != "year" or date.era:
         return True
     token = text[date.start : date.end].strip()

@@ -126,7 +126,7 @@ def test_defects_and_places_leave_the_old_table(tmp_path):
         ("A,2026-02,,", "'A' starts on 2026-02, after 2026-01-31, the stated now"),
         ("A,2020,2027,", "'A' ends on 2027, after 2026-01-31, the stated now"),
         ("A,,,2027", "'A' has the year 2027, after 2026-01-31, the stated now"),
-        ("A,,,1~999999999", "multi_year_spans '1~999999999' is no span of years; write 1908 or"),
+        ("A,,,1~999999999", "multi_year_spans '1~999999999' is not a span of years; write 1908 or"),
         ("A,,,1950~1948", "multi_year_spans '1950~1948' ends before it begins"),
         ("A,,,1948~1950;1949", "multi_year_spans '1949' overlaps another span"),
         ("A,,,0", "multi_year_spans '0': years go from 1 to 9999"),

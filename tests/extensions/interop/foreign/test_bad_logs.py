@@ -104,7 +104,9 @@ def test_a_score_of_another_range_is_pointed_out(tmp_path, first, second, ranges
 
 
 def test_folders_and_signs_that_no_tool_wrote(tmp_path):
-    with pytest.raises(ConfigError, match=r"is no folder of results that is known; known: logs of"):
+    with pytest.raises(
+        ConfigError, match=r"is not a folder of results that is known; known: logs of"
+    ):
         read_logs([tmp_path], None)
     assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
 
@@ -123,9 +125,9 @@ def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
     [
         ("a,-1,1", "repeat -1 of sample a is not from 1 to 100000"),
         ("a,1e18,1", "repeat 1000000000000000000 of sample a is not from 1 to 100000"),
-        ("a,inf,1", "t.csv:2: n: 'inf' is no number"),
-        ("a,1,1e999", "t.csv:2: right: '1e999' is no number"),
-        ("a,1,nan", "t.csv:2: right: 'nan' is no number"),
+        ("a,inf,1", "t.csv:2: n: 'inf' is not a number"),
+        ("a,1,1e999", "t.csv:2: right: '1e999' is not a number"),
+        ("a,1,nan", "t.csv:2: right: 'nan' is not a number"),
     ],
 )
 def test_a_number_that_no_table_means_is_refused(tmp_path, row, message):

@@ -83,7 +83,11 @@ def test_a_table_is_compared_by_model_and_cluster_on_one_axis(tmp_path):
 @pytest.mark.parametrize(
     ("text", "mapping", "message"),
     [
-        (TABLE.replace("2,a,0", "2,a,maybe"), MAPPING, "results.csv:3: right: 'maybe' is no num"),
+        (
+            TABLE.replace("2,a,0", "2,a,maybe"),
+            MAPPING,
+            "results.csv:3: right: 'maybe' is not a num",
+        ),
         (TABLE.replace("right", "wrong"), MAPPING, "results.csv:2: has no column 'right'; it has"),
         (TABLE, MAPPING + 'colour = "x"\n', "columns.toml: .*colour"),
         (TABLE, MAPPING.replace("[columns]", "[column]"), "unknown entry 'column'"),
@@ -108,7 +112,7 @@ def test_samples_of_lm_eval_are_paired_or_refused_with_what_is_known(tmp_path):
     tools.write_text(tools.read_text().replace("another", "hash0", 1))
     task, _ = _compare(plain, tools)
     assert len(task.comparison.study.samples) == 1
-    assert "2 samples bear the same id but differ" in task.comparison.study.notes[0]
+    assert "2 samples have the same id but different" in task.comparison.study.notes[0]
     plain = _lm_eval(tmp_path / "small", [0])
     other = _lm_eval(tmp_path / "large", [0], metrics=["f1"], f1=0.5)
     with pytest.raises(ConfigError, match=r"no score in common: .*exact_match; .*f1"):
@@ -118,7 +122,7 @@ def test_samples_of_lm_eval_are_paired_or_refused_with_what_is_known(tmp_path):
     assert ".jsonl, lm-evaluation-harness" in str(rows["log of another tool"])
     assert rows.keys().isdisjoint({"strategies", "tokens counted by", "begun", "prompt"})
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n')
-    with pytest.raises(DatasetError, match=r"is no log that is known; known: logs of Inspect"):
+    with pytest.raises(DatasetError, match=r"is not a log that is known; known: logs of Inspect"):
         _compare(tmp_path / "x.jsonl", tmp_path / "x.jsonl")
     with pytest.raises(ConfigError, match="compare runs with runs, and logs with logs"):
         _compare(tmp_path / "x.jsonl", tmp_path)

@@ -39,7 +39,7 @@ def test_a_truncated_log_is_named(tmp_path):
     write(source_of(a_run(tmp_path / "run")), tmp_path)
     whole = (tmp_path / "web.eval").read_bytes()
     (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DatasetError, match=r"cut\.eval: is no log that Inspect reads"):
+    with pytest.raises(DatasetError, match=r"cut\.eval: is not a log that Inspect reads"):
         read_inspect(tmp_path / "cut.eval")
 
 
