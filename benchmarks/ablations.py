@@ -128,14 +128,14 @@ def _simulated(chances: np.ndarray, rng: np.random.Generator) -> Comparison:
             record = TraceProvenance(
                 sample, episode, score, CONDITIONS[name], "exact_match", None
             ).record()
-            observed[name].append(replace(observe(sample, episode, score), provenance=record))
+            observed[name].append(replace(observe(episode, score), provenance=record))
     arms = tuple(
         Arm(name, "run", "m", CONDITIONS[name], tuple(own), len(samples))
         for name, own in observed.items()
     )
     hooks = AnalysisHooks(chance=lambda sample: float(by_name[sample.id]))
     study = Study("t", ("exact_match",), arms, samples, (), hooks=hooks)
-    return Comparison(study, Options(resamples=1000))
+    return Comparison(study, Options())
 
 
 PARTS = {"web": web, **faults.PARTS}

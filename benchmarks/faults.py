@@ -26,8 +26,8 @@ FAULTS = (
     Fault(tool="web_search", kind="empty", rate=0.15),
     Fault(tool="web_search", kind="error", rate=0.15),
 )
-RECOVERY = {"explicit": 0.8, "implicit": 0.45}
-"""Chance that an episode is right although a fault of this kind landed."""
+RECOVERY = 0.6
+"""Chance that an episode is right although a fault landed."""
 RETRY = 0.6
 """Chance that the agent repeats a faulty call."""
 EXPOSED, YIELDS = 0.7, 0.35
@@ -64,7 +64,7 @@ def seen(sample: Sample, condition: Condition, made: Episode, is_right: bool) ->
         metrics={"exact_match": float(is_right)},
     )  # fmt: skip
     record = TraceProvenance(sample, made, score, condition, "exact_match", None).record()
-    return replace(observe(sample, made, score), provenance=record)
+    return replace(observe(made, score), provenance=record)
 
 
 def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random) -> Observation:
@@ -82,8 +82,7 @@ def faulty_episode(sample: Sample, condition: Condition, seed: int, rng: Random)
                 drawn.append(fault)
             if kind is None or rng.random() > RETRY:
                 break
-    kinds = {"implicit" if fault.is_implicit else "explicit" for fault in drawn}
-    chance = min((RECOVERY[kind] for kind in kinds), default=1.0)
+    chance = RECOVERY if drawn else 1.0
     made = episode(sample, condition.name, messages, faults=tuple(drawn))
     return seen(sample, condition, made, rng.random() < chance)
 
@@ -120,7 +119,7 @@ def coverage(
             for c, observations in ((plain, clean), (disturbed, own))
         )
         study = Study("t", ("exact_match",), arms, samples, ())
-        made = table(Comparison(study, Options(resamples=200)))
+        made = table(Comparison(study, Options()))
         heads = [column.name for column in made.columns]  # type: ignore[attr-defined]
         row = dict(zip(heads, made.rows[-1], strict=True))  # type: ignore[attr-defined]
         for name, truth in truths.items():
@@ -132,9 +131,8 @@ def coverage(
 def faults_part() -> None:
     """Planted recovery from faults that the real rule draws."""
     its = Disturbance(suffix="faults", faults=FAULTS)
-    truths = {"after explicit": RECOVERY["explicit"], "after implicit": RECOVERY["implicit"]}
-    for name, share in coverage(its, faulty_episode, faults, truths, {}).items():
-        print(f"recovery {name}, planted {truths[name]:g}: inside its 95 % interval {share:.1%}")
+    found = coverage(its, faulty_episode, faults, {"recovery": RECOVERY}, {})
+    print(f"recovery, planted {RECOVERY:g}: inside its 95 % interval {found['recovery']:.1%}")
 
 
 def attacks_part() -> None:

@@ -151,7 +151,7 @@ class Golden:
         self._file(f"samples {task}", run / "samples.jsonl", done.returncode)
         self._readings(task, run)
         html = self.folder / f"{task}.html"
-        figures = self._call("compare", run, "--resamples", "1000", "--html", html)
+        figures = self._call("compare", run, "--html", html)
         self._file(f"report {task}", html, figures.returncode)
         for kind in EXPORTS:
             out = self.folder / f"{task}-{kind}"
@@ -175,7 +175,7 @@ class Golden:
         self._output(f"episodes {name}", "episodes", "list", run, "--json")
         done = self._call("replay", run)
         self._keep(f"replay {name}", "", done.returncode)
-        compare = ("compare", run, "--resamples", "1000")
+        compare = ("compare", run)
         self._output(f"compare {name} json", *compare, "--json")
         self._output(f"compare {name} text", *compare)
         out = self.folder / f"csv-{name.replace(' ', '-')}"
