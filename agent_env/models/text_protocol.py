@@ -477,7 +477,7 @@ class RepairedCalls:
         tool = next((each for each in tools if each.name == call.name), None)
         if call.problem or tool is None or read_arguments(call.arguments or "{}") is not None:
             return call
-        problem = self._problem("the arguments are no JSON object", tool)
+        problem = self._problem("the arguments are not a JSON object", tool)
         return call.model_copy(update={"problem": problem})
 
     def _problem(self, what: str, tool: ToolSpec) -> str:

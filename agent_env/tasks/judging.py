@@ -18,7 +18,7 @@ LONGEST = 20_000
 """Maximum characters of an answer for the judge, from its end."""
 
 TEMPLATE = """\
-You check an answer that somebody gave to a question. The right answer is known and stands below. \
+You check an answer that somebody gave to a question. The right answer is given below. \
 Do not answer the question yourself, and do not doubt the right answer.
 
 Question:

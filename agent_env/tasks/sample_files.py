@@ -84,7 +84,7 @@ def parse_samples(file: Path, data: bytes, kind: type[Sample]) -> tuple[Sample, 
             defects += [(number, first_problem([problem])) for problem in exc.errors()]
             continue
         if sample.id in lines_by_id:
-            defects.append((number, f"id '{sample.id}' stands on line {lines_by_id[sample.id]}"))
+            defects.append((number, f"id '{sample.id}' is also on line {lines_by_id[sample.id]}"))
         lines_by_id.setdefault(sample.id, number)
         samples.append(sample)
     if defects:

@@ -98,7 +98,7 @@ def _of_spec(spec: ToolSpec, traits: ToolTraits) -> Iterator[str]:
     if not spec.description.strip():
         yield "its spec has no description; models choose tools by it"
     if spec.parameters.get("type") != "object":
-        yield 'its parameters are no JSON schema of type "object"; make them by tool_spec'
+        yield 'its parameters are not a JSON schema of type "object"; make them by tool_spec'
 
 
 def _wrong_arguments(spec: ToolSpec) -> Iterator[Arguments]:

@@ -101,7 +101,7 @@ class AsOf:
         if LATER in flags:
             return f"it is dated after {self.day}"
         if NO_DATE in flags and self.undated == "withhold":
-            return f"it bears no date, so that it may be of a day after {self.day}"
+            return f"it has no date, so it may be from a day after {self.day}"
         return None
 
 

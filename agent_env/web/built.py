@@ -88,7 +88,7 @@ def _check_built(store: SqlitePages) -> None:
             )
     if not sources and not _has_index(store):
         raise ConfigError(
-            f"{store.file} is no built web: it has no search index; "
+            f"{store.file} is not a built web: it has no search index; "
             "for pages that a run recorded use --web frozen"
         )
 

@@ -193,7 +193,7 @@ def _records(file: Path) -> Iterator[Any]:
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror or exc}") from exc
     except Exception as exc:  # a foreign parser over foreign bytes raises what it likes
-        raise ConfigError(f"{file} is no sound WARC file: {exc}") from exc
+        raise ConfigError(f"{file} is not a valid WARC file: {exc}") from exc
 
 
 @dataclass(frozen=True, slots=True)

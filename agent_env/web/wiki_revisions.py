@@ -53,7 +53,7 @@ class _Wiki:
         if not titles and parts.path.startswith(before) and parts.path.endswith(after):
             titles = [unquote(parts.path[len(before) : len(parts.path) - len(after)])]
         if parts.netloc.lower() != urlsplit(self.api).netloc.lower() or not any(titles):
-            raise ToolError(f"{shortened_url(url)} is no article of the wiki at {self.api}")
+            raise ToolError(f"{shortened_url(url)} is not an article of the wiki at {self.api}")
         return titles[0].replace("_", " ")
 
     def url_of(self, title: str) -> str:
@@ -166,7 +166,7 @@ class WikiRevisions:
             body = json.loads(answer.body)
             error, content = body.get("error"), body.get("query", {})
         except (ValueError, AttributeError, RecursionError) as exc:
-            raise ToolError(f"{shortened_url(api)} is no API of a wiki") from exc
+            raise ToolError(f"{shortened_url(api)} is not the API of a wiki") from exc
         if error is not None or not isinstance(content, dict):
             info = error.get("info") if isinstance(error, dict) else None
             raise ToolError(f"the wiki refused: {str(info)[:200]}")

@@ -45,7 +45,7 @@ def commands_by_name(texts: Sequence[str] | Commands) -> Commands:
         if not equals:
             raise ConfigError(f"--mcp {text!r}: write NAME=COMMAND or NAME=http://HOST:PORT/mcp")
         if name in commands:
-            raise ConfigError(f"--mcp {name}: the name stands twice; give each server its own")
+            raise ConfigError(f"--mcp {name}: the name appears twice; give each server its own")
         commands[name] = command
     return commands
 

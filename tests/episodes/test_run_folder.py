@@ -31,7 +31,7 @@ def manifest():
         ("{", r"samples\.jsonl:2: Invalid JSON"),
         ("[]", r"samples\.jsonl:2: Input should be an object"),
         ('{"id": "b"}', r"samples\.jsonl:2: gold: Field required"),
-        (puzzle("a").model_dump_json(), r"samples\.jsonl:2: id 'a' stands on line 1"),
+        (puzzle("a").model_dump_json(), r"samples\.jsonl:2: id 'a' is also on line 1"),
         (
             puzzle("b").model_dump_json().replace('"b"', '"../b"'),
             r"samples\.jsonl:2: id: String should match pattern",

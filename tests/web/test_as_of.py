@@ -110,7 +110,7 @@ def test_a_page_without_a_date_is_withheld_counted_or_served_unless_fetched_by_t
     found = {way: look(AsOf(DAY, way), plain).flags for way in ("withhold", "count", "serve")}
     assert found == {"withhold": ("undated",), "count": ("undated",), "serve": ()}
     assert AsOf(DAY).reason(("undated",)) == (
-        "it bears no date, so that it may be of a day after 2020-06-30"
+        "it has no date, so it may be from a day after 2020-06-30"
     )
     assert AsOf(DAY, "count").reason(("undated",)) is None
     old = page("https://a.example/", "In 2022 he was mayor.").model_copy(

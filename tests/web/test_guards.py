@@ -123,7 +123,7 @@ def test_a_leak_is_flagged_always_and_withheld_where_asked(block):
     ("published", "said"),
     [
         ("2021-01-01", "it is dated after 2020-12-31; use another page"),
-        (None, "it bears no date, so that it may be of a day after 2020-12-31; use another page"),
+        (None, "it has no date, so it may be from a day after 2020-12-31; use another page"),
     ],
 )
 def test_later_pages_and_those_without_a_date_are_hidden_and_the_trace_tells(published, said):

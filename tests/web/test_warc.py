@@ -163,7 +163,7 @@ def test_a_file_that_is_no_warc_is_named_and_nothing_is_lost(store, tmp_path, da
     before = store.digest()
     (tmp_path / "bad.warc").write_bytes(data)
     if data:
-        with pytest.raises(ConfigError, match=r"bad\.warc is no sound WARC file"):
+        with pytest.raises(ConfigError, match=r"bad\.warc is not a valid WARC file"):
             import_warc(store, tmp_path / "bad.warc", notes)
     else:
         assert import_warc(store, tmp_path / "bad.warc", notes) == WarcImport(0, 0, {})

@@ -68,7 +68,7 @@ def test_the_revision_of_the_day_is_read_and_known_to_hold_until_its_end():
         ("2018-01-01", "Rumour", "the article 'Rumour' was deleted on 2017-01-01"),
         ("2015-01-01", "Hidden", "the wiki hides the version of 'Hidden' of that day"),
         ("2015-01-01", "A[b", "'A[b' can be no title of an article"),
-        ("2015-01-01", "", "/wiki/ is no article of the wiki at /w/api.php"),
+        ("2015-01-01", "", "/wiki/ is not an article of the wiki at /w/api.php"),
     ],
 )
 def test_what_was_renamed_deleted_or_not_yet_there_is_told(day, title, gives):

@@ -36,7 +36,7 @@ def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
     ("options", "reason"),
     [
         (McpOptions(("time",)), r"--mcp 'time': write NAME=COMMAND or NAME=http"),
-        (McpOptions(("t=a", "t=b")), r"--mcp t: the name stands twice"),
+        (McpOptions(("t=a", "t=b")), r"--mcp t: the name appears twice"),
         (McpOptions(("my time=a",)), r"--mcp 'my time': a server's name is a letter, then"),
         (McpOptions(("t=",)), r"--mcp t: write NAME=COMMAND or NAME=http"),
         (McpOptions(("t='a",)), r"--mcp t: \"'a\" is not a command: No closing quotation"),

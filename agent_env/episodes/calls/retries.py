@@ -241,7 +241,7 @@ class Outage:
         self.replies += 1
         self._failing.clear()
         if self.since_s is not None:
-            self.note(f"the server is back after {self.away_s:.0f} s; the run goes on")
+            self.note(f"the server is back after {self.away_s:.0f} s; the run continues")
             self.since_s, self._rounds = None, 0
 
     @property

@@ -146,7 +146,7 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
         if _NONE.fullmatch(words):
             return NameList((), rule, answer)
         if _UNSURE.fullmatch(words):
-            reason = "says that it does not know" if answer else "nothing stands behind the mark"
+            reason = "says that it does not know" if answer else "nothing follows the mark"
             return NameList(None, reason, answer)
     lines = [line for line in answer.splitlines() if line.strip()]
     if len(lines) > 1 and all(map(_ENTRY.match, map(str.strip, lines))):

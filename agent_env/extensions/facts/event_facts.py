@@ -146,7 +146,7 @@ def read_years(line: str) -> str:
     parts = re.split(r"(?:(?<!\s)\s++)?[,;]\s*+(?:and\s+)?|(?<!\s)\s++and\s+", text)
     spans = [re.sub(r"(\d)\s*(?:-|~|to)\s*(\d)", r"\1~\2", part) for part in parts]
     if (short := next((s for s in spans if not _YEARS.fullmatch(s)), None)) is not None:
-        raise Unreadable(f"'{short}' is no year of four digits and no span of such")
+        raise Unreadable(f"'{short}' is neither a year of four digits nor a span of years")
     try:
         years = parse_years(";".join(dict.fromkeys(spans)))
     except ValueError as exc:

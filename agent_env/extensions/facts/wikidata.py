@@ -242,10 +242,8 @@ async def import_wikidata(
         try:
             pages = await _gather(service, query, page_file, gathered, limit, note)
         except SearchError as exc:
-            again = (
-                f"what came so far is kept in {page_file.file}; the same command goes on from there"
-            )
-            raise SearchError(f"{exc}; {again}") from exc
+            kept = f"what came so far is kept in {page_file.file}"
+            raise SearchError(f"{exc}; {kept}; the same command continues from there") from exc
     rows = gathered.rows(limit)
     if rows:
         write_events(rows, out)

@@ -84,4 +84,4 @@ async def _serve(
                 print(f"token: {token}", flush=True)
             say(f"Serves {folder.path} (Ctrl-C ends it); GET /openapi.json describes the API.")
             await serve_app(server.app(), listener)
-    say(f"agent-env show {folder.path} scores the episodes; the same --out goes on.")
+    say(f"agent-env show {folder.path} scores the episodes; the same --out continues.")

@@ -237,7 +237,7 @@ def _described(code: str, model: str | None) -> dict[str, Any]:
     texts = {
         "200": "Done", "201": "Begun", "204": "No episode is pending", "400": "The body is wrong",
         "404": "No such episode", "409": "Not possible in the episode's present state",
-        "413": "The body is too large", "415": "The body is no application/json",
+        "413": "The body is too large", "415": "The body is not application/json",
         "429": "Too many episodes are open",
     }  # fmt: skip
     return {"description": texts[code]} | ({} if model is None else {"content": _content(model)})

@@ -388,9 +388,9 @@ def _question(chain: Chain, keys: dict[str, str], style: int) -> str:
     last = [f"{n} {keys[n]}" for n in chain.links[-1].inputs if n in keys]
     what, where = _and(chain.answers), _and([*last, text])
     return (
-        f"Which {what} is recorded for {where}, at a time when all these entries hold?",
-        f"For {where}, which {what} stands in an entry that holds at the same time as the rest?",
-        f"Name every {what} that is recorded for {where} while all these entries hold.",
+        f"Which {what} is recorded for {where} at a time when all these entries hold?",
+        f"For {where}, which {what} is recorded at the same time?",
+        f"Name every {what} recorded for {where} while all these entries hold.",
     )[style % 3]
 
 

@@ -216,7 +216,7 @@ def _read_csv(file: Path, folder: Path, published: PublishedSet) -> None:
         try:
             rows = list(csv.reader(lines))
         except (csv.Error, UnicodeDecodeError) as exc:
-            raise DatasetError(file, None, f"is no CSV: {exc}") from exc
+            raise DatasetError(file, None, f"is not CSV: {exc}") from exc
     head = [column.strip() for column in rows[0]] if rows else []
     folded = [column.casefold() for column in head]
     if {"statement", "answer", "start"} <= set(folded):

@@ -205,7 +205,7 @@ PAPER = Reproduction(
             FIGURE_3,
             setups=("single-solution",),
             measure=figure_3,
-            notes=("The paper's values stand on the bars of a picture and are not entered here.",),
+            notes=("The paper's values are on the bars of a picture and are not entered here.",),
         ),
         Experiment(
             "table3",

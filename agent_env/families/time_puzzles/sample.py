@@ -96,7 +96,7 @@ class TimePuzzle(Sample):
             if date.fromisoformat(day).isoformat() != day:
                 raise ValueError(f"'{day}' is not written YYYY-MM-DD")
         if gold is not None and len(set(gold)) < len(gold):
-            raise ValueError("a date stands twice")
+            raise ValueError("a date appears twice")
         return gold
 
 

@@ -65,7 +65,7 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
         return ParsedAnswer(None, why)
     plain = re.sub(r"[*_`\"“”]|\\boxed", "", line).strip(" \t.!()[]{}")
     if not plain:
-        return ParsedAnswer(None, "nothing stands behind the mark")
+        return ParsedAnswer(None, "nothing follows the mark")
     if (word := _HEDGE.search(plain)) is not None:
         return ParsedAnswer(None, f"hedges ('{word.group().lower()}')")
     numbers = _NUMBER if _NUMBER.search(plain) else _NUMBER_WORD

@@ -313,7 +313,7 @@ def _content(file: Path) -> object:
             if len(dict(pairs)) < len(pairs):
                 names = [name for name, _ in pairs]
                 duplicate = next(name for name in names if names.count(name) > 1)
-                raise DatasetError(file, None, f"'{duplicate}' stands twice")
+                raise DatasetError(file, None, f"'{duplicate}' appears twice")
             return dict(pairs)
 
         return json.loads(file.read_bytes(), object_pairs_hook=to_dict)
@@ -341,7 +341,7 @@ def _curve(
     minutes, values = zip(*points, strict=True)
     for before, after in pairwise(minutes):
         if after == before:
-            raise DatasetError(file, None, f"{where}: {after:g} minutes stand twice")
+            raise DatasetError(file, None, f"{where}: {after:g} minutes appear twice")
     slopes = None
     if method == "pchip":
         slopes = tuple(pchip_slopes([log_minutes(t) for t in minutes], values))

@@ -101,7 +101,7 @@ def read_vocabulary(file: Path | None) -> Vocabulary:
     )  # fmt: skip
     for group in names:
         if duplicates := {name for name in group if list(group).count(name) > 1}:
-            raise DatasetError(file, None, f"'{min(duplicates)}' stands twice")
+            raise DatasetError(file, None, f"'{min(duplicates)}' appears twice")
     return vocabulary
 
 

@@ -158,7 +158,7 @@ def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
     assert [e.status for e in episodes] == ["finished"] * 8
     assert server.polls == 21
     assert notes[0] == "the run waits for its server, at most 20 s: cannot be reached"
-    assert notes[1:] == ["the server is back after 0 s; the run goes on"]
+    assert notes[1:] == ["the server is back after 0 s; the run continues"]
 
 
 @pytest.mark.usefixtures("together")

@@ -130,7 +130,7 @@ def test_a_right_answer_must_fit_its_scorer(tmp_path, scorer, row, reason):
             "question,anser\na,b",
             ": no column 'answer' among question, anser; did you mean 'anser'. name it ",
         ),
-        ("q.csv", "answer,answer\na,b", ":1: column 'answer' stands twice"),
+        ("q.csv", "answer,answer\na,b", ":1: column 'answer' appears twice"),
         ("q.csv", "question,answer\na,b,c", ":2: 3 cells under 2 columns; quote cells that hold"),
         ("q.parquet", "not parquet", ": is not a Parquet file"),
     ],

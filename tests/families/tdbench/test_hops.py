@@ -106,7 +106,7 @@ def test_each_hop_is_stored_and_those_without_an_answer_are_no_more(tmp_path):
     )  # fmt: skip
     assert sample.question == (
         "Which head is recorded for shift day and the building recorded for the ward recorded for "
-        "patient p19, at a time when all these entries hold?"
+        "patient p19 at a time when all these entries hold?"
     )
     assert [(hop.gold, hop.start, hop.end) for hop in sample.hops] == [
         (("w3",), "2020-02-06", "2020-02-23"),

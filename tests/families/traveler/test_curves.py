@@ -181,7 +181,7 @@ def test_what_is_wrong_with_a_folder_is_named(tmp_path, files, reason):
         (curve([0.5, -0.1], 0.5), "at 10: -0.1 does not lie in"),
         (curve("high", 0.5), "at 10: 'high' does not lie in"),
         (curve([], 0.5), "at 10: there are no votes"),
-        ({"read book": {"just": {"10": 0.5, "10.0": 0.5}}}, "10 minutes stand twice"),
+        ({"read book": {"just": {"10": 0.5, "10.0": 0.5}}}, "10 minutes appear twice"),
         ({"read book": {"just": {"0": 0.5, "5": 0.5}}}, "'0' is not a number of minutes above 0"),
         ({"read book": {"just": {"soon": 0.5, "5": 0.5}}}, "'soon' is not a number of minutes"),
     ],

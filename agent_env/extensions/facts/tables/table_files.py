@@ -170,12 +170,12 @@ def _csv(file: Path, text: str, notes: tuple[str, ...]) -> TableFile:
             if not head:
                 head = tuple(cell.strip() for cell in cells)
                 if twice := sorted({name for name in head if head.count(name) > 1 and name}):
-                    raise DatasetError(file, line, f"column '{twice[0]}' stands twice")
+                    raise DatasetError(file, line, f"column '{twice[0]}' appears twice")
                 continue
             problem = "" if len(cells) == len(head) else _ragged(cells, head, separator)
             rows.append(FileRow(line, dict(zip(head, cells, strict=False)), problem))
     except csv.Error as exc:
-        reason = f"is no CSV from here on: {exc}; check its quotes"
+        reason = f"is not CSV from here on: {exc}; check its quotes"
         raise DatasetError(file, begins, reason) from exc
     return TableFile(head, tuple(rows), is_text=True, notes=notes)
 

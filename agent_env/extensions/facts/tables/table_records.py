@@ -91,7 +91,7 @@ def read_sheet(file: Path, options: TemporalTableOptions | None = None) -> Sheet
     for name in source.columns:
         own = name.strip().lower()
         if own in columns:
-            raise DatasetError(file, 1, f"column '{own}' stands twice")
+            raise DatasetError(file, 1, f"column '{own}' appears twice")
         columns[own] = name
     notes = list(source.notes)
     if columns.pop("", None) is not None:
@@ -99,7 +99,7 @@ def read_sheet(file: Path, options: TemporalTableOptions | None = None) -> Sheet
     texts = {own: [cell_text(row.cells.get(name)) for row in rows] for own, name in columns.items()}
     start, end = _time_columns(file, texts, options)
     if (start, end) != ("start", "end"):
-        others = "" if end else f": all still last; dates stand in {_dated(texts, start)}"
+        others = "" if end else f": all still last; dates are in {_dated(texts, start)}"
         notes.append(f"a row starts by the column {start}, ends by {end or 'none'}{others}")
     starts, ends = texts.pop(start), texts.pop(end) if end else [""] * len(rows)
     if not texts:
@@ -170,7 +170,7 @@ def _time_columns(
         for first, second in (dated, dated[::-1]):
             if _follow(texts[first], texts[second]):
                 return first, second
-    dates = f"; dates stand in {', '.join(dated)}" if dated else "; no column holds dates only"
+    dates = f"; dates are in {', '.join(dated)}" if dated else "; no column holds dates only"
     reason = f"no column 'start'{dates}; say --option start=COLUMN"
     raise DatasetError(file, 1, f"{reason} --option end=COLUMN (or end=none)")
 

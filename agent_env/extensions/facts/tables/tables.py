@@ -150,7 +150,7 @@ def read_events(file: Path) -> tuple[EventRow, ...]:
     for line, row in enumerate(rows, start=2):
         if row.event in first_lines:
             raise DatasetError(
-                file, line, f"'{row.event}' stands on line {first_lines[row.event]} too"
+                file, line, f"'{row.event}' is also on line {first_lines[row.event]} too"
             )
         first_lines[row.event] = line
     return rows

@@ -267,7 +267,7 @@ def _duplicates(entries: Iterable[UserRow]) -> Iterator[tuple[int, str]]:
     for entry in entries:
         name = event_title(entry.row.event).casefold()
         if name in first_lines:
-            reason = f"'{entry.row.event}' stands on line {first_lines[name]} too"
+            reason = f"'{entry.row.event}' is also on line {first_lines[name]} too"
             yield entry.line, reason
         first_lines.setdefault(name, entry.line)
 

@@ -58,7 +58,7 @@ def read_inspect(file: Path, with_transcripts: bool = False) -> ForeignLog:
         pairs = zip(episodes, samples, strict=True)
         episodes = [replace(each, transcript=inspect_transcript(s)) for each, s in pairs]
     notes += [
-        f"{count} scores are no numbers and left out: {name}" for name, count in unread.items()
+        f"{count} scores are not numbers and left out: {name}" for name, count in unread.items()
     ]
     if log.status != "success":
         notes.append(f"its status is {log.status}: {len(episodes)} episodes are there")
@@ -127,7 +127,7 @@ def streamed(file: Path, note: Callable[[str], None]) -> Iterator[ForeignEpisode
         episode = _episode(sample.summary(), Counter())
         yield replace(episode, transcript=inspect_transcript(sample))
     for kind in pictures.keys() - {"text", "reasoning"}:
-        note(f"{pictures[kind]} parts of messages are no text and left out: {kind}")
+        note(f"{pictures[kind]} parts of messages are not text and left out: {kind}")
 
 
 def _episode(sample: Any, unread: Counter[str]) -> ForeignEpisode:

@@ -54,7 +54,7 @@ class Unread:
                 known[name] = float(value)
             elif value is not None:
                 first = f"{str(value)[:40]!r} in {place}"
-                self.add(f"values of {name} that are no numbers", first)
+                self.add(f"values of {name} that are not numbers", first)
         return known
 
     @property
@@ -203,7 +203,7 @@ def _objects(file: Path, unread: Unread) -> list[tuple[int, dict[str, Any]]]:
         if isinstance(value, dict):
             rows.append((number, value))
         else:
-            unread.add("lines that are no JSON objects, or cut", f"{file.name}:{number}")
+            unread.add("lines that are not JSON objects, or are cut off", f"{file.name}:{number}")
     if not rows:
         raise DatasetError(file, None, "holds no JSON object")
     return rows

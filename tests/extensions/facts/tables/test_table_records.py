@@ -32,7 +32,7 @@ def test_columns_of_time_are_found_by_name_or_by_dates(tmp_path, head):
 def test_times_dependencies_and_aliases_are_found(tmp_path):
     text = "film,added,released,born\na,2001,1990,1950\nb,2002,1991,1960\n"
     assert sheet(tmp_path, text).notes == (
-        "a row starts by the column released, ends by none: all still last; dates stand in added, "
+        "a row starts by the column released, ends by none: all still last; dates are in added, "
         "born",
     )
     found = sheet(tmp_path, text, start="Released", end="added")
@@ -41,7 +41,7 @@ def test_times_dependencies_and_aliases_are_found(tmp_path):
     with pytest.raises(ConfigError, match="start=year: there is no such column; there are film"):
         sheet(tmp_path, text, start="year")
     text = "film,a,b,c\nx,2001,1990,1950\ny,2002,1991,1960\n"
-    with pytest.raises(DatasetError, match="no column 'start'; dates stand in a, b, c; say --opt"):
+    with pytest.raises(DatasetError, match="no column 'start'; dates are in a, b, c; say --opt"):
         sheet(tmp_path, text)
     found = sheet(tmp_path, "from,to,start,end\nRome,Oslo,2001,2002\n")
     assert (found.columns, spans(found)) == (("from", "to"), [("2001", "2002")])

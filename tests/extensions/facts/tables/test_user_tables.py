@@ -133,7 +133,7 @@ def test_defects_and_places_leave_the_old_table(tmp_path):
         ("the War, so called,1914,1918,", "5 cells under 4 columns; quote cells that hold commas"),
         ("A,1914,1918", "3 cells under 4 columns"),
         ("A\x07,1914,1918,", "event holds a control character"),
-        ('"A,1914,1918,', "is no CSV from here on: unexpected end of data; check its quotes"),
+        ('"A,1914,1918,', "is not CSV from here on: unexpected end of data; check its quotes"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused(tmp_path, row, reason):
@@ -149,10 +149,10 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, row, reason):
         (SMALL.encode() + "Москва,1900,,\n".encode("cp1251"), "own.csv:2: byte 0xcc is not UTF-8"),
         (SMALL.encode("utf-16-le"), "own.csv:1: byte 0x00 is not UTF-8; name the encoding"),
         (b"name,start,end,multi_year_spans\n", "own.csv:1: no column 'event'; name the event by"),
-        (b"event,start,end,end,multi_year_spans\n", "own.csv:1: column 'end' stands twice"),
+        (b"event,start,end,end,multi_year_spans\n", "own.csv:1: column 'end' appears twice"),
         (b"event,start,end,presicion\n", "own.csv:1: unknown column 'presicion'; write precision"),
         (SMALL + "the Gulf War,1990,1991,\n\nGulf war,1980,1988,\n",
-         "own.csv:4: 'Gulf war' stands on line 2 too"),
+         "own.csv:4: 'Gulf war' is also on line 2 too"),
         (ROLES + "A,1901-01-01,1905-06-30,,king\nB,1905-06-29,1910-01-01,,king\nC,1902,1903,,p\n",
          "own.csv:3: 'B' overlaps 'A' of line 2 in the role 'king'"),
         (ROLES + "A,2001,,,king\nB,2005,2006,,king\n", "own.csv:3: 'B' overlaps 'A' of line 2"),

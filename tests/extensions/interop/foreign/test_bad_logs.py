@@ -48,7 +48,7 @@ def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
     file.write_text(file.read_text()[:-20])
     log = _read(file)
     assert len(log.episodes) == 2
-    assert "no JSON objects, or cut (1, the first samples_x.jsonl:3)" in log.notes[1]
+    assert "not JSON objects, or are cut off (1, the first samples_x.jsonl:3)" in log.notes[1]
     (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
     files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
     options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
@@ -62,7 +62,7 @@ def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
     a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
     b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
     _, notes = _compare(a, b)
-    values = "values of score that are no numbers (2, the first '0.5' in samples_x.jsonl:2)"
+    values = "values of score that are not numbers (2, the first '0.5' in samples_x.jsonl:2)"
     assert f"{a}: left out: {values}" in notes
     half = "\ud800"
     rows = _lm_rows([1, 1])
@@ -117,7 +117,7 @@ def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
     file.write_text(file.read_text().replace("0.125", digits))
     log = _read(file)
     assert log.episodes[0].metrics == {}
-    assert log.notes[1].startswith("left out: values of score that are no numbers (1, ")
+    assert log.notes[1].startswith("left out: values of score that are not numbers (1, ")
 
 
 @pytest.mark.parametrize(
