@@ -151,7 +151,7 @@ def test_built_worlds_are_known_again_or_built_for_one_day(tmp_path):
 
 def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
     monkeypatch.setattr(sealed, "KEPT_DAYS", 1)
-    days = ("1999-06-01", "2015-06-01")
+    days = ("1989-06-01", "2015-06-01")
     options = RunOptions(
         "tdbench", limit=2, conditions=("web",), out=tmp_path / "run",
         options=("rows=40", "domains=offices", "kinds=current", "book=closed"),
