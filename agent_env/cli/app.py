@@ -46,10 +46,7 @@ def _commands(
         ),
     ] = False,
     plain: Annotated[
-        bool,
-        typer.Option(
-            "--plain", help="Sentences in place of tables, for a screen reader; allowed anywhere."
-        ),
+        bool, typer.Option("--plain", help="Sentences, not tables, for a screen reader; anywhere.")
     ] = False,
 ) -> None:
     """What is before a command, or anywhere in its line."""

@@ -120,8 +120,7 @@ class RunFolder:
         return self.path / name
 
     def set_aside(self, key: EpisodeKey) -> Path:
-        """Moves a broken trace away, so that the episode can continue anew; returns its new
-        path."""
+        """Moves a broken trace away, so that the episode can continue; returns its new path."""
         trace = self.trace(key)
         aside = self.place(f"broken/{key.condition}")
         aside.mkdir(parents=True, exist_ok=True)

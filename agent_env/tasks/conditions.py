@@ -143,9 +143,7 @@ def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING
     if len(set(parts)) < len(parts):
         raise ConfigError(f"condition '{text}' names a part twice")
     if "base" in parts and len(parts) > 1:
-        raise ConfigError(
-            f"condition '{text}': base means without anything, so it cannot be combined"
-        )
+        raise ConfigError(f"condition '{text}': base means without anything; use it alone")
     for group in (("web", "web-once"), WORDINGS):
         pair = [part for part in group if part in parts]
         if len(pair) > 1:

@@ -126,9 +126,7 @@ def _site(host: str, port: int) -> str:
 def _parse_url(text: str) -> httpx.URL:
     text = text.strip()
     if "\\" in text or not text.isprintable():
-        raise ToolError(
-            f"{shortened_url(text)} is not a URL: it has a backslash or control character"
-        )
+        raise ToolError(f"{shortened_url(text)} has a backslash or control character in it")
     try:
         url = httpx.URL(text)
     except (httpx.InvalidURL, ValueError) as exc:

@@ -39,8 +39,7 @@ TextIndex: TypeAlias = "FullText | TantivyText"
 
 def index_of(store: SqlitePages, note: Note) -> TextIndex:
     """The search over a built store: FTS5, or above MANY pages tantivy in the folder beside its
-    file, made where it is not there. `note` is told why a large one is served by the slower
-    kind."""
+    file, made where it is not there. `note` says why a large one is served by the slower kind."""
     if _goes_by_tantivy(store, note):
         try:
             return TantivyText.build(store, note)

@@ -275,9 +275,7 @@ class HttpFetcher:
         try:
             return self._target(str(httpx.URL(target.url).join(location.strip())))
         except (httpx.InvalidURL, ValueError) as exc:
-            raise ToolError(
-                f"{shortened_url(target.url)} redirects to something that is not a URL"
-            ) from exc
+            raise ToolError(f"{shortened_url(target.url)} redirects to an invalid URL") from exc
         except ToolError as exc:
             raise ToolError(f"{shortened_url(target.url)} redirects elsewhere: {exc}") from exc
 

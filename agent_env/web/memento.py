@@ -80,7 +80,7 @@ class MementoFetcher:
             raise ToolError(f"{shortened_url(original)} {what} on {time:%Y-%m-%d}")
         page = await self._http.page_of(answer, original)
         if is_error_page(page.title, page.text):
-            what = "it only said that it is not a page"
+            what = "it only said it is not a page"
             raise ToolError(f"{shortened_url(original)} was gone on {time:%Y-%m-%d}: {what}")
         return page.model_copy(update={"valid_from": f"{time:%Y-%m-%dT%H:%M:%SZ}"})
 
@@ -134,9 +134,7 @@ def _joined(base: str, url: str) -> str:
     try:
         return urljoin(base, url)
     except ValueError as exc:
-        raise ToolError(
-            f"the archive leads to {shortened_url(url)}, which is not an address"
-        ) from exc
+        raise ToolError(f"the archive leads to an invalid URL: {shortened_url(url)}") from exc
 
 
 def _raw(url: str) -> str:

@@ -139,9 +139,7 @@ class ToldSearch:
             if str(exc) not in self._noted:
                 self._noted.add(str(exc))
                 self._note(f"search failed: {exc}")
-            raise ToolError(
-                f"{exc}. Only the user can mend this; continue without this search"
-            ) from exc
+            raise ToolError(f"{exc}. Only the user can mend it; do without this search") from exc
 
 
 class CachedFetcher:

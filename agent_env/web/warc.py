@@ -283,9 +283,7 @@ def _extract(response: _Response) -> _Row:
     if is_challenge_page(content.title, content.text):
         raise ToolError("it shows programs a check and not its content")
     if is_error_page(content.title, content.text):
-        return _without_page(
-            response, None, f"was gone on {day}: it only said that it is not a page"
-        )
+        return _without_page(response, None, f"was gone on {day}: it only said it is not a page")
     row = Fetch(
         asked=page_key(response.url),
         url=response.url,

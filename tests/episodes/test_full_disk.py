@@ -43,7 +43,7 @@ def test_the_run_stops_with_every_reply_kept_and_goes_on_when_there_is_room(disk
         (disk / "run").mkdir(exist_ok=True)
         asyncio.run(runner.run(SAMPLES, [WEB], 1, lambda key, ending: None))
 
-    with pytest.raises(StorageError, match=r"cannot continue: .* kB are left on the disk"):
+    with pytest.raises(StorageError, match=r"cannot continue: .* kB left on the disk"):
         run()
     traces = [read_trace(file) for file in runner.folder.traces()]
     replies = sum(isinstance(e, ModelCalled) and e.reply is not None for t in traces for e in t)

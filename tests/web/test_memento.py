@@ -85,7 +85,7 @@ def test_archived_redirects_are_followed_within_the_day_and_archived_errors_told
         ("New.", "2015-01-02T00:00:00Z", "new"),
         ("Here.", "2010-01-01T00:00:00Z", "gone"),
         f"{TOWN}gone answered 404 Not Found on 2015-01-01",
-        f"{TOWN}soft was gone on 2010-01-01: it only said that it is not a page",
+        f"{TOWN}soft was gone on 2010-01-01: it only said it is not a page",
     ]  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_a_web_recorded_as_of_two_days_is_served_as_of_each(tmp_path):
         ("memento", None, "--fetcher memento gives pages of a day: say which with --as-of"),
         ("http=http://x.example", "2015-01-01", "--fetcher http takes no address; memento and"),
         ("wiki-revisions=x.example", "2015-01-01", "=x.example: the address begins with http"),
-        ("memnto", "2015-01-01", "unknown page fetcher 'memnto'; known: http, memento, wiki-rev"),
+        ("memnto", "2015-01-01", "unknown page fetcher 'memnto'; did you mean memento"),
     ],
 )
 def test_a_fetcher_of_a_day_that_cannot_be_is_refused(fetcher, as_of, said):

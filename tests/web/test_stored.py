@@ -114,7 +114,7 @@ def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(sto
             told.add(str(caught.value))
     assert told == {
         "brave refused access; check the key in BRAVE_API_KEY. "
-        "Only the user can mend this; continue without this search"
+        "Only the user can mend it; do without this search"
     }
     assert notes == ["search failed: brave refused access; check the key in BRAVE_API_KEY"]
     assert len(inner.asked) == 2

@@ -149,7 +149,7 @@ def test_two_crawls_give_each_day_its_version_with_what_was_moved_gone_or_broken
     names = ("old", "new", "soft", "hard", "busy")
     assert [on("2018-01-01", name) for name in names] == ["Old.", None, *["There."] * 3]
     assert [on("2020-06-01", name) for name in names] == [
-        "New.", "New.", f"{A}soft was gone on 2020-06-01: it only said that it is not a page",
+        "New.", "New.", f"{A}soft was gone on 2020-06-01: it only said it is not a page",
         f"{A}hard was gone on 2020-06-01: it answered 410", "There.",
     ]  # fmt: skip
     seen = SqlitePages(again.file, True, as_of="2018-01-01").outcome(A)

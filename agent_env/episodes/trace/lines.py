@@ -352,9 +352,7 @@ class TraceWriter:
         disk = os.fstatvfs(self._fd)
         if disk.f_bavail * disk.f_frsize < RESERVE:
             free_kb = disk.f_bavail * disk.f_frsize // 1024
-            raise StorageError(
-                f"cannot continue: {free_kb} kB are left on the disk of {self._path}"
-            )
+            raise StorageError(f"cannot continue: {free_kb} kB left on the disk of {self._path}")
         if not self._unsynced:
             return
         async with self._syncing:

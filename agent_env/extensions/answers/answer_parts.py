@@ -43,9 +43,7 @@ def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
     text = user_text(reply)
     marks = list(_MINE.finditer(text))
     if marks and (turn := _SPEAKER.search(text, marks[0].end())) is not None:
-        text = text[
-            : turn.start()
-        ]  # small models continue with the user's next turn, and answer it
+        text = text[: turn.start()]  # small models write the user's next turn, and answer it
         marks = [mark for mark in marks if mark.end() <= len(text)]
     for mark in reversed(marks[-_MARKS:]):
         lead = _lead(text, mark.start())

@@ -42,9 +42,7 @@ def check_plan(out: Path, plan: Plan) -> None:
         try:
             before = Plan.model_validate_json(file.read_bytes())
         except (OSError, ValidationError) as exc:
-            raise ConfigError(
-                f"{file} is not a plan of a reproduction; name another --out"
-            ) from exc
+            raise ConfigError(f"{file} is not a reproduction's plan; name another --out") from exc
         for name in Plan.model_fields:
             one, other = getattr(before, name), getattr(plan, name)
             if one != other and (name != "files" or _has_other_questions(out, one, other)):

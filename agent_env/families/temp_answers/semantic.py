@@ -81,9 +81,7 @@ def _successor(rng: Random, graph: MaterialTable) -> Draft:
 def _how_long(rng: Random, graph: MaterialTable) -> Draft:
     who, what, whom, *_ = rng.choice(graph.rows)
     spans = [row[3:] for row in graph.rows if row[:3] == (who, what, whom)]
-    text = (
-        f"For how many years in total was {who} the {what} of {whom} (last year minus first year)?"
-    )
+    text = f"For how many years in total was {who} the {what} of {whom} (end minus start)?"
     return _years("relation_duration", text, sum(_int(e) - _int(s) for s, e in spans), graph)
 
 

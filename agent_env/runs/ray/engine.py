@@ -222,9 +222,7 @@ class _Spread:
             self.workers.pop(name, None)
             with suppress(Exception):  # it is gone, or cannot be reached
                 self.ray.kill(worker)
-            self.listener.note(
-                f"a worker was lost; others take its {len(problems)} episodes go elsewhere"
-            )
+            self.listener.note(f"a worker was lost; others take its {len(problems)} episodes")
 
     async def _hire(self, name: str, size: int) -> Any:
         actor = self.ray.remote(Worker).options(

@@ -41,9 +41,7 @@ def read_text(file: Path) -> str:
         return read_file(file.parent, file).decode()
     except FileNotFoundError:
         advice = f"agent-env study new {file.parent} writes one"
-        raise ConfigError(
-            f"{file.parent} is not a study: it has no {file.name}; {advice}"
-        ) from None
+        raise ConfigError(f"{file.parent} is not a study: no {file.name}; {advice}") from None
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "is not UTF-8 text"
         raise ConfigError(f"cannot read {file}: {reason}") from exc

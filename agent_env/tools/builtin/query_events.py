@@ -148,10 +148,7 @@ def _page(matches: Sequence[EventRow], offset: int) -> str:
     rest = len(matches) - offset - len(page)
     if rest > 0:
         lines.append(f"({rest} more; continue with offset {offset + len(page)})")
-    return (
-        "\n".join(lines)
-        or f"Only {len(matches)} events match; offset {offset} is beyond the last one."
-    )
+    return "\n".join(lines) or f"Only {len(matches)} events match; offset {offset} is too high."
 
 
 def _join_names(names: Sequence[str]) -> str:

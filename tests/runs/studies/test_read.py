@@ -137,7 +137,7 @@ def test_a_mistake_names_its_line(tmp_path, old, new, mistake):
 
 
 def test_a_folder_without_a_study_and_one_of_too_many_runs_are_mistakes(tmp_path):
-    with pytest.raises(ConfigError, match=r"it has no study\.toml; agent-env study new"):
+    with pytest.raises(ConfigError, match=r"no study\.toml; agent-env study new"):
         read_plan(tmp_path / "study.toml")
     tables = [
         "\n".join(f"{name}{n} = {{ {kind} = 'x{n}' }}" for n in range(101))

@@ -143,9 +143,7 @@ def _read_logs(path: Path, with_transcripts: bool) -> Sequence[ForeignLog]:
         try:
             log = read_lm_eval(path, with_transcripts)
         except DatasetError as exc:
-            raise DatasetError(
-                path, None, f"is not a log that can be read: {exc}; {KNOWN}"
-            ) from exc
+            raise DatasetError(path, None, f"is not a readable log: {exc}; {KNOWN}") from exc
         if log is not None:
             return [log]
     raise DatasetError(path, None, f"is not a log that is known; {KNOWN}")
