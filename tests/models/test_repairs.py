@@ -36,7 +36,7 @@ def cut(text):
         (answer('{"name": "lookup", "arguments": {}}'), "text", "this:\n```tool_call\n{"),
         (cut(FENCED.replace("json", "tool_call")[:-5]), "text", "cut off at the length limit"),
         (cut('{"step": {"tool": "lookup", "arguments": {"wo'), "schema", 'this:\n{"step": {"tool'),
-        (calls(("lookup", "word x")), "native", "no JSON object. Call lookup as a tool"),
+        (calls(("lookup", "word x")), "native", "not a JSON object. Call lookup as a tool"),
     ],
 )
 def test_a_call_that_nobody_can_run_is_told_the_right_form(reply, protocol, words):
