@@ -79,4 +79,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted((*globals(), *(name for names in PUBLIC.values() for name in names)))
+    return sorted(("__version__", *(name for names in PUBLIC.values() for name in names)))

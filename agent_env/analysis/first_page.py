@@ -61,7 +61,8 @@ class FirstPage:
 
 def first_page(comparison: Comparison, prefix: str = "") -> FirstPage:
     study = comparison.study
-    models = _listed(list(dict.fromkeys(arm.model_label for arm in study.arms)), "models")
+    whos = dict.fromkeys(f"{arm.model_label}{' (a script)' * arm.is_script}" for arm in study.arms)
+    models = _listed(list(whos), "models")
     names = list(dict.fromkeys(arm.name_in_run for arm in study.arms))
     return FirstPage(
         finding=finding(comparison),
@@ -81,6 +82,7 @@ def finding(comparison: Comparison) -> str:
     if all(arm.is_log for arm in arms):
         return f"{_listed([arm.run for arm in arms], 'logs')} on {task}"
     models = list(dict.fromkeys(arm.model_label for arm in arms))
+    scripts = {arm.model_label for arm in arms if arm.is_script}
     changes: dict[str, list[tuple[Arm, Arm, bool]]] = {}
     baselines: dict[str, None] = {}
     tested = []
@@ -102,7 +104,10 @@ def finding(comparison: Comparison) -> str:
         return f"No gain over {over} can be shown for {_listed(models, 'models')}"
     if len(changes) > NAMES:
         return f"{len(changes)} of {len(models)} models change with the condition on {task}"
-    told = "; ".join(_change(model, each) for model, each in changes.items())
+    told = "; ".join(
+        _change(f"{'The script ' * (model in scripts)}{_cut(model)}", each)
+        for model, each in changes.items()
+    )
     still = [model for model in models if model not in changes]
     if still:
         return f"{told}; no gain over {over} can be shown for {_listed(still, 'models')}"
@@ -116,7 +121,7 @@ def _change(model: str, changes: Sequence[tuple[Arm, Arm, bool]]) -> str:
     for verb, wanted in (("better", True), ("worse", False)):
         if names := [after.name_in_run for after, _, is_better in changes if is_better is wanted]:
             parts.append(f"{verb} with {_listed(names, 'conditions')}")
-    return f"{_cut(model)} gets {' and '.join(parts)}"
+    return f"{model} gets {' and '.join(parts)}"
 
 
 def _scores(comparison: Comparison, changes: Sequence[tuple[Arm, Arm, bool]]) -> str:

@@ -152,6 +152,8 @@ class Arm:
     model_label: str = ""
     """The short name of its model, of its run where models do not tell the runs apart; what its
     label begins with where there are several runs."""
+    is_script: bool = False
+    """Whether a script of ours answered, and no model."""
     note: str = ""
     """Of a shortcut: on how many samples it failed, and why."""
 
@@ -347,6 +349,7 @@ def _arm(
         spent=run.spent.get(condition.name),
         prompt=run.manifest.prompt,
         model_label=model,
+        is_script=run.manifest.is_script,
     )
 
 

@@ -138,6 +138,7 @@ def open(
     task: Family | Task | None = None,
     model: ModelLike | None = None,
     tools: Sequence[ToolLike] | ToolLike = (),
+    scorer: ScorerLike | None = None,
 ) -> Run:
     """The run in this folder; ConfigError or DatasetError where there is none. A run that was made
     with objects of another process needs them again.
@@ -153,6 +154,8 @@ def open(
         local.family(task)
     if model is not None:
         local.model(model)
+    if scorer is not None:
+        local.scorer(scorer)
     for tool in several(tools):
         local.tool(tool)
     return Run(OpenRun.open(path, local.objects))

@@ -348,6 +348,13 @@ class Manifest(Stored):
         return (self.model_dump_json(indent=2) + "\n").encode()
 
     @property
+    def is_script(self) -> bool:
+        """Whether a script of ours answered, and no model."""
+        is_plugged_in = any(use.kind == "model" for use in self.plugins)
+        is_named = any(mark in self.model for mark in "/:")
+        return not (is_plugged_in or is_named or self.imported is not None)
+
+    @property
     def planned_episodes(self) -> int:
         """Of all conditions."""
         return self.samples * len(self.conditions) * self.repeats

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from agent_env.episodes.calls.server_features import Bodies, ServerCalls, probe_
 from agent_env.errors import ConfigError, ModelError
 from agent_env.models.addresses import COMPATIBLE
 from agent_env.models.server_facts import Health, ServerFacts, server_facts, server_identity
+from agent_env.permits import Permit
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
 from agent_env.records.model_server import ServerProbe
@@ -64,9 +65,10 @@ async def probe_server(
     key, permit = os.environ.get(options.api_key_env or KEY), own_call()
     if options.api_key_env is not None and not key:
         raise ConfigError(f"--api-key-env {options.api_key_env}: the variable is not set")
-    facts = await server_facts(options.model or "", options.url, key, permit)
-    if facts.models is None and not await Health(options.url, permit=permit).is_up():
+    url, facts = await _found(options.url, options.model or "", key, permit)
+    if facts.models is None and not await Health(url, permit=permit).is_up():
         raise ConfigError(f"{options.url} does not answer; check that the server runs, and the URL")
+    options = replace(options, url=url)
     model = options.model or _only_model(options.url, facts)
     if options.model is None:  # its context is told by its name
         facts = await server_facts(model, options.url, key, permit)
@@ -115,18 +117,27 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
 
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
-    if not urlsplit(text).hostname:
-        raise ConfigError(f"model {text} is not an address; write http://HOST:PORT")
-    base = text.rstrip("/")
-    likely = f"{base.removesuffix('/v1')}/v1"
-    for url in dict.fromkeys((likely, base)):
-        facts = await server_facts("", url, key, permit)
-        if facts.models is not None:
-            return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
+    url, facts = await _found(text.rstrip("/"), "", key, permit)
+    if facts.models is not None:
+        return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
     raise ConfigError(
-        f"{text} lists no models at {likely}/models: check that the server runs, and the address; "
-        f"or name the model: --model {COMPATIBLE}NAME@{likely}"
+        f"{text} lists no models at {url}/models: check that the server runs, and the address; "
+        f"or name the model: --model {COMPATIBLE}NAME@{url}"
     )
+
+
+async def _found(base: str, model: str, key: str | None, permit: Permit) -> tuple[str, ServerFacts]:
+    """Where the server lists its models, at /v1 or without, and what it shows; /v1 where neither
+    has a list."""
+    if not urlsplit(base).hostname:
+        raise ConfigError(f"{base} is not an address; write http://HOST:PORT")
+    likely = f"{base.removesuffix('/v1')}/v1"
+    first = await server_facts(model, likely, key, permit)
+    if first.models is None and base != likely:
+        facts = await server_facts(model, base, key, permit)
+        if facts.models is not None:
+            return base, facts
+    return likely, first
 
 
 def _only_model(url: str, facts: ServerFacts, prefix: str = "") -> str:

@@ -21,7 +21,13 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.logs import logs
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
-from agent_env.tasks.scorers import with_measures
+from agent_env.tasks.scorers import (
+    AUTHORS_SCORER,
+    SCORERS,
+    RecordedScorer,
+    with_measures,
+    with_recorded_scores,
+)
 from agent_env.tasks.templates import with_texts
 from agent_env.wiring.components import Parts, RunComponents, contexts_of, strategy_of
 from agent_env.wiring.registry import load_family
@@ -121,7 +127,20 @@ class Run(RunFolder):
         options = family.checked_options(manifest.options)
         task = family.make_task(manifest.prompt, options, by_digest(self.materials()))
         task = with_texts(task, manifest.prompt_file, manifest.system_file)
+        if manifest.scorer is not None and self._is_scorer_gone(manifest.scorer):
+            return with_recorded_scores(task, self.read("scores.jsonl"))
         return with_measures(task, manifest.scorer, manifest.metrics, self.plugins)
+
+    @property
+    def has_recorded_scores(self) -> bool:
+        """Whether its scores are those that it kept, as the function that gave them is gone."""
+        return isinstance(self.task.scorer, RecordedScorer)
+
+    def _is_scorer_gone(self, name: str) -> bool:
+        """Whether it was a function of the process that made the run, which kept its scores."""
+        is_named = ":" in name or name == AUTHORS_SCORER or name in SCORERS.names()
+        is_there = is_named or self.plugins.has(SCORERS, name)
+        return not is_there and (self.path / "scores.jsonl").is_file()
 
     @property
     def conditions(self) -> tuple[str, ...]:

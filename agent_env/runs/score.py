@@ -65,6 +65,8 @@ class RunScores:
     judges: tuple[JudgeRates, ...]
     late: AfterCutoff | None
     facts: ModelFacts | None
+    has_recorded_scores: bool = False
+    """Whether they are those that the run kept, as its scorer is gone."""
 
     @property
     def has_no_result(self) -> bool:
@@ -76,7 +78,8 @@ class RunScores:
     def title(self) -> str:
         manifest = self.manifest
         level = "" if manifest.tier is None else f" ({manifest.tier.name})"
-        return f"{manifest.task}{level} · {short_name(manifest.model)} · {self.folder.path}"
+        who = f"{short_name(manifest.model)}{' (a script)' * manifest.is_script}"
+        return f"{manifest.task}{level} · {who} · {self.folder.path}"
 
     def sentences(self) -> ResultTable:
         """The first conclusions; no rows where there is nothing to conclude."""
@@ -162,6 +165,11 @@ class RunScores:
         for rule, number in unscored.most_common(3):
             yield f"not scored {number} times, in no mean: {rule}"
         yield from metric_failures(self.comparison.study.arms)
+        if self.has_recorded_scores:
+            yield (
+                f"the function {self.manifest.scorer} is not here, so these are the scores that "
+                "the run kept; agent_env.open(PATH, scorer=…) scores anew"
+            )
         if (served := self._served()) is not None:
             yield served
         if self.late is not None and self.late.samples:
@@ -223,6 +231,7 @@ def read_scores(
         judges=tuple(judge_rates(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),
         facts=facts,
+        has_recorded_scores=run.has_recorded_scores,
     )
 
 

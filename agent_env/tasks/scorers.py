@@ -61,6 +61,34 @@ class FunctionScorer:
         return {"outcome": outcome, "answer": (answer,) if answer else (), "metrics": metrics}
 
 
+class RecordedScorer:
+    """The scores that a run kept, where the function that gave them is gone."""
+
+    def __init__(self, scores: Sequence[Score]) -> None:
+        self._scores = {(each.sample, each.condition, each.repeat): each for each in scores}
+        names = (name for each in scores for name in each.metrics)
+        self.metrics = tuple(dict.fromkeys(names)) or ("score",)
+
+    def __call__(self, sample: Sample, episode: Episode) -> Score:
+        key = episode.sample, episode.condition, episode.repeat
+        if (score := self._scores.get(key)) is not None:
+            return score
+        unscored = {"outcome": "scorer_failed", "rule": "its scorer is not here"}
+        return episode_score(sample, episode, lambda answer: unscored)
+
+
+def with_recorded_scores(task: Task, scores: bytes) -> Task:
+    """The task with the scores of a scores.jsonl; ConfigError where it cannot be read."""
+    try:
+        lines = [Score.model_validate_json(line) for line in scores.splitlines()]
+    except ValueError as exc:
+        raise ConfigError(f"scores.jsonl cannot be read: {error_text(exc)}") from exc
+    scorer: Any = RecordedScorer(lines)
+    return replace(
+        task, scorer=scorer, metrics=scorer.metrics, error_metrics=frozenset(), ceiling_metric=None
+    )
+
+
 def answer_in(text: str) -> str:
     """What is behind the last `MY ANSWER:`, else the whole text; without space around it."""
     return text.rpartition("MY ANSWER:")[2].strip(" \n\t*")

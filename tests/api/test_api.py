@@ -12,6 +12,7 @@ import pytest
 
 import agent_env as ae
 from tests import TESTS
+from tests.commands import agent_env
 from tests.pages import page_generator
 
 OLD_RUN = TESTS / "data/runs/puzzle"
@@ -301,3 +302,18 @@ def test_a_word_that_says_neither_is_refused(tmp_path):
         ae.run_sync("time-puzzles", preflight="maybe", out=tmp_path / "run")
     with pytest.raises(ae.ConfigError, match="progress='maybe': write True or False"):
         ae.run_sync("time-puzzles", progress="maybe", out=tmp_path / "run")
+
+
+def test_a_run_scored_by_a_function_of_a_notebook_keeps_its_scores(tmp_path):
+    def near(sample, answer):
+        return any(date in answer for date in sample.gold)
+
+    run = ae.run_sync(
+        "time-puzzles", limit=2, conditions="explicit", scorer=near, out=tmp_path / "run",
+        progress=False,
+    )  # fmt: skip
+    elsewhere = ae.open(run.path)
+    assert [episode.score for episode in elsewhere.episodes()] == [{"near": 1.0}] * 2
+    assert "near is not here, so these are the scores" in agent_env("show", str(run.path)).stderr
+    anew = ae.open(run.path, scorer=lambda sample, answer: 0)
+    assert anew.task.metrics == ("near",)

@@ -95,7 +95,8 @@ def test_anyway_it_runs_and_is_marked(tmp_path):
     notes = []
     manifest = ran(tmp_path / "run", FakeServer(policy(drops=True)), notes, preflight="anyway")
     assert manifest.problems == {
-        "web": "the server drops its tools (31 input tokens with tools, 31 without)"
+        "web": "the server drops its tools, or its token counts say nothing (31 input tokens with "
+        "tools, 31 without)"
     }
     assert f"preflight: web: {manifest.problems['web']}" in notes
     assert len(list(Run(tmp_path / "run").traces())) == 2

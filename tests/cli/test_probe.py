@@ -173,7 +173,7 @@ def test_the_record_holds_no_address():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["127.0.0.1:1"], "base URL '127.0.0.1:1' is not an address; write http://HOST:PORT/v1"),
+        (["127.0.0.1:1"], "127.0.0.1:1 is not an address; write http://HOST:PORT"),
         (["http://127.0.0.1:9/v1"], "http://127.0.0.1:9/v1 does not answer; check that"),
         (["http://127.0.0.1:9/v1", "--api", "x"], "--api': 'x' is not one of 'chat', 'responses'"),
         (["http://127.0.0.1:9/v1", "--api-key-env", "NO_KEY"], "the variable is not set"),

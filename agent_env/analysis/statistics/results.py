@@ -60,7 +60,7 @@ def conditions_table(comparison: Comparison, title: str, notes: Sequence[str] = 
     )  # fmt: skip
     table = ResultTable("conditions", title, columns, tuple(rows), baseline=baseline)
     table = table.of_columns(i for i in range(len(columns)) if i != 5 or baseline is None)
-    return table.with_notes((*_on_conditions(comparison, scores, contrasts), *notes))
+    return table.with_notes(dict.fromkeys((*_on_conditions(comparison, scores, contrasts), *notes)))
 
 
 def _baseline(comparison: Comparison, contrast: Contrast) -> str:

@@ -268,9 +268,10 @@ def _problem(added: int | None, bare: Probe, offered: Probe, target: ProbedModel
     if added is not None:
         reasons.append(f"{offered.usage.input_tokens} input tokens with tools")
         reasons.append(f"{bare.usage.input_tokens} without")
+    doubt = ", or its token counts say nothing" if target.facts.supports_tools is None else ""
     if target.facts.supports_tools is False:
         reasons.append("its template knows no tools")
-    return f"the server drops its tools ({', '.join(reasons)})"
+    return f"the server drops its tools{doubt} ({', '.join(reasons)})"
 
 
 def _model_problem(target: ProbedModel, bare: Probe, served: Sequence[str]) -> str | None:
@@ -305,7 +306,11 @@ def refusal(preflight: Preflight, in_text: bool) -> str | None:
     if not checks:
         return None
     which = ", ".join(check.condition for check in checks)
-    remedy = "its template may drop system texts: take --system-role user" if in_text else TEMPLATE
+    remedy = TEMPLATE
+    if in_text:
+        remedy = "its template may drop system texts: take --system-role user"
+    elif preflight.protocol is not None:  # every way was tried
+        remedy = f"{TEMPLATE.partition(', or take')[0]}, or leave these conditions out"
     text = " ".join((checks[0].problem or "").split())
     if "refuses" not in text:  # the server's own words come with advice
         text += f"; {remedy}"

@@ -96,20 +96,25 @@ def _columns_of(file: Path, columns: Sequence[str], options: QaOptions) -> dict[
     where there is none, or none of the name that the user gave."""
     lower = {name.lower(): name for name in reversed(columns)}
     found: dict[str, str] = {}
+    problems, hints = [], []
     for role, usual in USUAL.items():
         wanted = getattr(options, role)
         if wanted in columns:
             continue
         names = [lower[name] for name in usual if name in lower] if wanted == role else []
-        if not names:
-            near = get_close_matches(wanted.lower(), lower, n=1)
-            hint = f"did you mean '{lower[near[0]]}'? " if near else ""
-            known = ", ".join(columns)[:200] or "none"
-            raise DatasetError(
-                file, None,
-                f"no column '{wanted}' among {known}; {hint}name it by --option {role}=COLUMN",
-            )  # fmt: skip
-        found[role] = names[0]
+        if names:
+            found[role] = names[0]
+            continue
+        problems.append((role, wanted))
+        if near := get_close_matches(wanted.lower(), lower, n=1):
+            hints.append(f"did you mean '{lower[near[0]]}'? ")
+    if problems:
+        missing = " and no column ".join(f"'{wanted}'" for _, wanted in problems)
+        again = " ".join(f"--option {role}=COLUMN" for role, _ in problems)
+        known = ", ".join(columns)[:200] or "none"
+        raise DatasetError(
+            file, None, f"no column {missing} among {known}; {''.join(hints)}name it by {again}"
+        )
     return found
 
 

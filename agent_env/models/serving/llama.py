@@ -16,6 +16,7 @@ def main() -> int:
     parser.add_argument("--context", type=int, required=True)
     parser.add_argument("--slots", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--template")
     chosen = parser.parse_args()
 
     import xllamacpp
@@ -29,6 +30,9 @@ def main() -> int:
     params.n_threads_http = 4
     params.cache_ram_mib = 256  # prompts kept beside the slots; llama.cpp's own 8 GB is a machine
     params.use_jinja, params.ui = True, False
+    if chosen.template is not None:
+        with open(chosen.template, encoding="utf-8") as template:
+            params.chat_template = template.read()
     params.fit_params = False  # the context is as it is written in run.json, or there is none
     try:
         server = xllamacpp.Server(params)
