@@ -24,7 +24,7 @@ from tests.commands import agent_env
 
 FENCE = re.compile(r"(`{3,})(\w*)\s*$")
 COMMENT = re.compile(r"<!-- (file|not run): (.+) -->$")
-ADDRESS = re.compile(r"http://127\.0\.0\.1:(?:8000|8765)/v1")
+ADDRESS = re.compile(r"http://127\.0\.0\.1:(?:8000|8765)(?:/v1)?")
 """The servers of models that pages name."""
 MOST = {
     "--limit": 2, "--repeats": 2, "--max": 4, "--forks": 8, "--entities": 150, "--count": 6,
