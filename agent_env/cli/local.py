@@ -81,6 +81,13 @@ def serve_model(
     ] = None,
     slots: Annotated[int, Opt("Requests at the same time.", min=1)] = 2,
     threads: Annotated[int | None, Opt("Default: all processors but one.", min=1)] = None,
+    chat_template: Annotated[
+        str | None,
+        Opt(
+            "A Jinja file in place of the model's own, or fenced-json, for models that write calls "
+            "as JSON in a fenced block."
+        ),
+    ] = None,
 ) -> None:
     """Keep a local model's server running, for several runs and other commands; Ctrl-C ends it.
 
@@ -94,7 +101,7 @@ def serve_model(
     from agent_env.wiring.local_models import local_server, words_of
     from agent_env.wiring.trust import own_call
 
-    name, server = local_server(model, slots, threads, context)
+    name, server = local_server(model, slots, threads, context, chat_template)
     asked = name.replace("local/", "compatible/", 1)
     chosen = port or free_port()
     url = f"http://127.0.0.1:{chosen}/v1"

@@ -71,6 +71,20 @@ def read_header(file: Path) -> GgufHeader:
     )
 
 
+HEADER = 64 * 1024 * 1024
+"""Bytes within which a vocabulary lies."""
+
+
+def has_token(file: Path, token: str) -> bool:
+    """Whether the vocabulary has this token; the file was read before."""
+    wanted = token.encode()
+    with (
+        file.open("rb") as opened,
+        mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        return data.find(struct.pack("<Q", len(wanted)) + wanted, 0, HEADER) >= 0
+
+
 def _text(value: object) -> str | None:
     return value[:200] if isinstance(value, str) and value else None
 

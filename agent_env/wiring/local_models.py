@@ -18,7 +18,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.models.gguf import GgufHeader, read_header
+from agent_env.extras import missing_of
+from agent_env.models.gguf import GgufHeader, has_token, read_header
 from agent_env.models.serving import llama
 from agent_env.records.model_server import ModelFile, ModelServer
 
@@ -106,17 +107,52 @@ def find_local(model: str) -> LocalFile:
     return files[0]
 
 
+TEMPLATES = Path(llama.__file__).parent / "templates"
+_TOKEN = re.compile(r"<\|[\w ]{1,40}\|>")
+
+
+def chat_template(text: str, model: Path) -> Path:
+    """The file of a chat template, or of one of ours by its name; ConfigError where there is none,
+    where it does not parse, and where it writes tokens that the model does not know."""
+    names = sorted(each.stem for each in TEMPLATES.glob("*.jinja"))
+    file = TEMPLATES / f"{text}.jinja" if text in names else Path(text)
+    try:
+        source = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ConfigError(
+            f"--chat-template {text}: cannot be read; write a file, or one of {', '.join(names)}"
+        ) from exc
+    if not missing_of("jinja2"):
+        from jinja2 import Environment, TemplateSyntaxError
+
+        try:
+            Environment(extensions=["jinja2.ext.loopcontrols"]).parse(source)
+        except TemplateSyntaxError as exc:
+            raise ConfigError(f"--chat-template {text}:{exc.lineno}: {exc.message}") from exc
+    foreign = [t for t in dict.fromkeys(_TOKEN.findall(source)) if not has_token(model, t)]
+    if foreign:
+        raise ConfigError(
+            f"--chat-template {text} writes {foreign[0]}, which {model.name} does not know: it is "
+            "for another model"
+        )
+    return file.absolute()
+
+
 def local_server(
-    model: str, slots: int, threads: int | None = None, context: int | None = None
+    model: str,
+    slots: int,
+    threads: int | None = None,
+    context: int | None = None,
+    template: str | None = None,
 ) -> tuple[str, ModelServer]:
-    """The model's name in run.json and how its server is started; ConfigError or DatasetError for
-    a file that cannot be served."""
+    """The model's name in run.json and how its server is started; `template` is a file, or the name
+    of one of ours. ConfigError or DatasetError for a file that cannot be served."""
     chosen = find_local(model)
     header = read_header(chosen.file)
-    if not header.has_template:
+    if not header.has_template and template is None:
         raise ConfigError(
             f"{chosen.file} has no chat template, so it is a base model: take an instruct model, "
-            "or serve it with a template of your choice by --serve"
+            "or serve it by agent-env serve model --chat-template"
         )
     trained = header.context_tokens or MOST_CONTEXT
     alias = re.sub(r"[^A-Za-z0-9._-]+", "-", chosen.file.stem)
@@ -125,6 +161,8 @@ def local_server(
         f"--context {context or min(trained, MOST_CONTEXT)} --slots {slots} "
         f"--threads {threads or max(1, (os.cpu_count() or 1) - 1)}"
     )
+    if template is not None:
+        command += f" --template {shlex.quote(str(chat_template(template, chosen.file)))}"
     file = _record(chosen, header)
     return f"{LOCAL}/{alias}", ModelServer(command=command, build=server_build(), file=file)
 

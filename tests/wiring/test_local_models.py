@@ -92,3 +92,18 @@ def test_a_base_model_is_refused_and_a_recorded_server_compared_with_its_file(tm
     os.unlink(file)
     with pytest.raises(ConfigError, match=r"tiny\.gguf is gone; put it back, or name another"):
         as_now(server)
+
+
+def test_a_chat_template_is_a_file_or_ours_and_must_be_for_the_model(tmp_path):
+    file = small_model(tmp_path)
+    own = tmp_path / "own.jinja"
+    own.write_text("{% for message in messages %}{{ message.content }}{% endfor %}")
+    _, server = local_server(f"local/{file}", slots=1, template=str(own))
+    assert server.command.endswith(f" --template {own}")
+    own.write_text("{% for message in %}")
+    with pytest.raises(ConfigError, match=r"own\.jinja:1: Expected an expression"):
+        local_server(f"local/{file}", slots=1, template=str(own))
+    with pytest.raises(ConfigError, match="fenced-json writes <.im_start.>, which tiny"):
+        local_server(f"local/{file}", slots=1, template="fenced-json")
+    with pytest.raises(ConfigError, match="none: cannot be read; write a file, or one of fenced-"):
+        local_server(f"local/{file}", slots=1, template="none")

@@ -72,7 +72,7 @@ SCHEMA: dict[str, JsonValue] = {
     "additionalProperties": False,
 }
 SEED_OUTPUT = 32
-CHECK_S = 55.0
+CHECK_S = 45.0
 """After which no further call is made."""
 FIRST_OUTPUT, LEAST_OUTPUT = 16, 40
 """Maximum output tokens of the first call, and of others at least: enough for a short call."""
