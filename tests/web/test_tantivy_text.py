@@ -100,9 +100,11 @@ def test_without_the_extra_fts5_serves_and_the_extra_is_named(tmp_path, monkeypa
     monkeypatch.setattr(sealed_index, "MANY", 3)
     monkeypatch.setattr(sealed_index, "find_spec", lambda name: None)
     store, notes = stored(tmp_path / "pages.db", PAGES[:9]), []
-    make_index(store, notes.append)
+    said = "9 pages are searched by FTS5; faster: pip install 'agent-env[search]'"
+    make_index(store, notes.append)  # as an import does, and then as a run
+    assert notes == [said]
     assert find(index_of(store, notes.append), PAGES[0].title)
-    assert notes == ["9 pages are searched by FTS5; faster: pip install 'agent-env[search]'"]
+    assert notes == [said, said]
 
 
 def test_an_index_that_lacks_pages_is_not_used(tmp_path):

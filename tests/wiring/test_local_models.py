@@ -103,7 +103,7 @@ def test_a_chat_template_is_a_file_or_ours_and_must_be_for_the_model(tmp_path):
     own.write_text("{% for message in %}")
     with pytest.raises(ConfigError, match=r"own\.jinja:1: Expected an expression"):
         local_server(f"local/{file}", slots=1, template=str(own))
-    with pytest.raises(ConfigError, match="fenced-json writes <.im_start.>, which tiny"):
+    with pytest.raises(ConfigError, match=r"fenced-json writes <.im_start.>, which tiny"):
         local_server(f"local/{file}", slots=1, template="fenced-json")
     with pytest.raises(ConfigError, match="none: cannot be read; write a file, or one of fenced-"):
         local_server(f"local/{file}", slots=1, template="none")
