@@ -152,7 +152,7 @@ def is_by_fault(
     landed = [fault for fault in episode.faults if fault.landed]
     if stage == "misread":
         return False
-    if gave_up or stage == "no page named":
+    if gave_up or stage == "cannot be told":
         return bool(landed)
     if stage in ("miscalculated", "dates left out", "dropped a constraint"):
         return any(fault.tool not in web for fault in landed)

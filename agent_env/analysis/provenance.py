@@ -567,7 +567,7 @@ class TraceProvenance:
             return "gave up" if self._gave_up else "misread"
         is_unknown = self.web or self.is_stated is None
         if is_unknown and not self.can_find and not self.lookups and not sample.evidence:
-            return "no page named"
+            return "cannot be told"
         if not (self._blames_lookup or self._gave_up or (not self.lookups and not self.can_find)):
             return calculated
         if not self.web:
@@ -575,7 +575,7 @@ class TraceProvenance:
         if world_of(self.condition) == "blocked" and self.source is None:
             return "pages gone"
         if not sample.evidence:
-            return "no page named"
+            return "cannot be told"
         if self.source is not None:
             return self.source.place
         if self.has_shown_date:

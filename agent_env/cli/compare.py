@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -147,6 +148,12 @@ def show(
     from agent_env.runs.score import episode_text
 
     trace = trace_file(target)
+    if trace != target and not trace.is_file():
+        run = Run.open(trace.parents[2])
+        names = [run.key_of(each) for each in run.traces()]
+        close = get_close_matches(f"{trace.parent.name}/{trace.stem}", names, n=3, cutoff=0.0)
+        known = ", ".join(f"{run.path}/{name}" for name in close) or "none"
+        raise ConfigError(f"there is no episode {target}; the nearest: {known}")
     if trace != target or (trace.is_file() and trace.suffix == ".jsonl"):
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
@@ -184,11 +191,13 @@ def _show_why(run: Run, as_json: bool, wide: bool) -> None:
 
     comparison = run.comparison(say)
     tables = tables_of(comparison, (s for s in statistics_of(comparison) if s.section == WHY))
+    records = [record for own in records_of(comparison).values() for record in own]
     if not as_json:
         for table in tables:
             print_table(table, wide)
+        if wrong := next((record.episode for record in records if record.failure), None):
+            print(f"Look at one: agent-env show {run.path}/{wrong}")
         return
-    records = [record for own in records_of(comparison).values() for record in own]
     episodes = [record.model_dump(mode="json") for record in records]
     print(json.dumps({"run": str(run.path), **as_objects(tables), "episodes": episodes}))
 

@@ -411,7 +411,7 @@ def test_questions_without_rules_or_with_their_evidence():
     episode = ended("MY ANSWER: 1960-07-25", "p", stop_reason="answered")
     found = TraceProvenance(sample, episode, score(PUZZLE, episode), parse_condition("base"),
                      "exact_match", None).record()  # fmt: skip
-    assert (found.verdict, found.failure) == ("unknown", "no page named")
+    assert (found.verdict, found.failure) == ("unknown", "cannot be told")
 
     def found(answer, messages=(), errors=0):
         episode = ended(f"MY ANSWER: {answer}", "p", "python", stop_reason="answered",

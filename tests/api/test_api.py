@@ -266,7 +266,7 @@ def test_a_family_of_the_process_is_run_read_compared_and_reported(tmp_path):
     assert run.episode("base/y2000.1").transcript().splitlines()[-3:] == [
         "== score: right 0",
         "== where it came from: base/y2000.1: unknown: the sample does not say what proves it",
-        "  failed first: no page named",
+        "  failed first: cannot be told",
     ]
     assert ae.compare(run).conditions.rows[0][0] == "base"
     assert [result.verdict for result in run.replay()] == ["same"] * 10

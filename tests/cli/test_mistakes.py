@@ -93,7 +93,7 @@ def test_a_mistake_of_the_user_is_one_line_and_exit_2(words, line, tmp_path):
             "run time-puzzles --condition base,web",
             "name each by itself: --condition base --condition web",
         ),
-        ("show runs/puzzle/base/x.1", "base/x.1.jsonl is not a trace: No such file or directory"),
+        ("show runs/puzzle/base/x.1", "nearest: runs/puzzle/base/tp-3-00001.1"),
     ],
 )  # fmt: skip
 def test_a_near_miss_is_told_what_was_meant(words, says):
@@ -127,3 +127,13 @@ def test_bad_golds_passwords_and_sandboxes_that_are_not_there_are_said(tmp_path)
 def test_no_command_is_answered_with_help_and_exit_2(words):
     done = agent_env(*words)
     assert (done.returncode, done.stdout[:16], done.stderr) == (2, "Usage: agent-env", "")
+
+
+def test_why_answers_to_ones_own_questions_are_wrong_is_not_invented(tmp_path):
+    (tmp_path / "q.csv").write_text("question,answer\nWhen did it end?,1945\n")
+    (tmp_path / "m.py").write_text("def answer(messages):\n    return 'MY ANSWER: 1944'\n")
+    run = ("run", "q.csv", "--model", "m.py:answer", "--condition", "base", "--out", "run")
+    assert agent_env(*run, cwd=tmp_path).returncode == 0
+    lines = agent_env("show", "run", "--why", cwd=tmp_path).stdout.splitlines()
+    assert lines[1].startswith("- 1 of 1 answers of base are wrong; why cannot be told")
+    assert lines[-1] == "Look at one: agent-env show run/base/qa-00001.1"

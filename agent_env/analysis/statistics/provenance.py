@@ -65,9 +65,13 @@ def why(comparison: Comparison) -> ResultTable:
         reason = REASONS.get(most.partition(":")[0], f"of ‘{most}’")
         share = "" if number == total else f", {number} of them"
         found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
-        texts.append(
-            f"{total} of {len(own)} answers of {label} are wrong{share} because {reason}{found}."
-        )
+        text = f"{total} of {len(own)} answers of {label} are wrong"
+        if most == "cannot be told":
+            texts.append(
+                f"{text}; the questions do not say what proves them, so not more is known."
+            )
+        else:
+            texts.append(f"{text}{share} because {reason}{found}.")
     if right:
         texts.append(f"No answer of {', '.join(right)} is wrong.")
     rows = tuple((text,) for text in texts)
