@@ -122,7 +122,7 @@ def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_
     twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
     assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
     unknown = agent_env("show", str(runs / "reference" / "base/x.1"))
-    assert (unknown.returncode, "x.1.jsonl is not a trace" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "there is no episode" in unknown.stderr) == (2, True)
 
 
 def test_requirements_are_told_and_give_the_exit_code(runs, tmp_path):

@@ -67,9 +67,7 @@ def why(comparison: Comparison) -> ResultTable:
         found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
         text = f"{total} of {len(own)} answers of {label} are wrong"
         if most == "cannot be told":
-            texts.append(
-                f"{text}; the questions do not say what proves them, so not more is known."
-            )
+            texts.append(f"{text}; why cannot be told, as the questions name no page.")
         else:
             texts.append(f"{text}{share} because {reason}{found}.")
     if right:
