@@ -115,6 +115,8 @@ def _with_hint(text: str, words: list[str]) -> str:
         task, options = options_of_task(words) if {"run", "generate"} & {*words[:2]} else ("", ())
         if any(option.name == key for option in options):
             return f"--{unknown[1]} is an option of {task}: write --option {key}=VALUE"
+    if words[:1] == ["show"] and "unexpected extra argument" in text:
+        return f"{text}; an episode is written RUN/CONDITION/SAMPLE.1"
     if "--condition" in words and "unexpected extra argument" in text:
         return f"{text}; --condition is repeated: --condition base --condition web"
     return text

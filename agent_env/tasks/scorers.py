@@ -58,7 +58,9 @@ class FunctionScorer:
         main = {self.metrics[0]: next(iter(numbers.values()))}
         outcome = "unreadable" if text is None else "read"
         metrics = {name: float(number) for name, number in (main | numbers).items()}
-        return {"outcome": outcome, "answer": (answer,) if answer else (), "metrics": metrics}
+        rule = "the text behind MY ANSWER:" if "MY ANSWER:" in (text or "") else "the whole text"
+        found = (answer,) if answer else ()
+        return {"outcome": outcome, "answer": found, "rule": rule, "metrics": metrics}
 
 
 class RecordedScorer:
