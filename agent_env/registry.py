@@ -44,7 +44,7 @@ CALLED = {"family": "task"}
 """What users call a kind."""
 
 
-def unknown(kind: str, text: str, names: Iterable[str]) -> ConfigError:
+def unknown_name(kind: str, text: str, names: Iterable[str]) -> ConfigError:
     """What is wrong with a name that is not found, and what may have been meant."""
     names = list(names)
     if Path(text).is_dir():
@@ -143,7 +143,7 @@ class Registry(Generic[T]):
                 "the other by its MODULE:NAME"
             )
         if not entries:
-            raise unknown(CALLED.get(self.kind, self.kind), text, self.names())
+            raise unknown_name(CALLED.get(self.kind, self.kind), text, self.names())
         return entries[0]
 
     def load(self, entry: PluginEntry, permit: Permit) -> T:

@@ -6,7 +6,7 @@ hollow, and every mark has its name beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -312,9 +312,5 @@ MAKERS: Mapping[str, Callable[[Comparison], Figure | None]] = {
 
 def all_figures(comparison: Comparison) -> dict[str, Figure]:
     """By file name, those that the study has something for."""
-    return drawn(comparison, MAKERS)
-
-
-def drawn(comparison: Comparison, names: Iterable[str]) -> dict[str, Figure]:
-    figures = ((name, MAKERS[name](comparison)) for name in names)
+    figures = ((name, make(comparison)) for name, make in MAKERS.items())
     return {name: figure for name, figure in figures if figure is not None}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.examples import Said
+from agent_env.analysis.examples import ExampleAnswer
 from agent_env.analysis.figures import forest, forest_rows, frontier
 from agent_env.analysis.first_page import FirstPage, SvgFigure, first_page, outcome_text
 from agent_env.analysis.html import inline_svg, page
@@ -218,7 +218,7 @@ def chapter_of(
     comparison: Comparison,
     manifests: Mapping[str, Manifest],
     title: str = "",
-    text_of: Callable[[Said], str] | None = None,
+    text_of: Callable[[ExampleAnswer], str] | None = None,
 ) -> Chapter:
     """The chapter of a comparison, with the sections that have something; `text_of` gives an
     episode readably."""
@@ -243,10 +243,10 @@ def chapter_of(
         section += figures.pop(table.name, [])
     evidence += _sentences("In one line, as no table says more", same)
     others += [figure for rest in figures.values() for figure in rest]
-    said = [] if text_of is None else [each.said[-1] for each in first.examples]
+    shown = [] if text_of is None else [each.answers[-1] for each in first.examples]
     sections = [
-        Section("episodes", "The three episodes in full" if len(said) == 3 else "Episodes, whole",
-                [], texts=[text_of(each) for each in said] if text_of else []),
+        Section("episodes", "These episodes in full", [],
+                texts=[text_of(each) for each in shown] if text_of else []),
         Section("results", "All differences and tests", results),
         Section("evidence", "Where the answers came from", evidence),
         Section("method", "How the runs were made", _settings_tables(manifests),

@@ -208,6 +208,11 @@ class ResultTable:
 
 
 class Tables(list[ResultTable]):
+    def __str__(self) -> str:
+        from agent_env.analysis.text_tables import table_text
+
+        return "\n\n".join(map(table_text, self))
+
     def _repr_html_(self) -> str | None:
         from agent_env.analysis.html import in_notebook
 

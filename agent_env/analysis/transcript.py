@@ -204,7 +204,7 @@ def _opening(event: EpisodeStarted, parameters: Mapping[str, JsonValue] | None) 
 
 
 def _added(event: ModelCalled, ours: Collection[str], width: int | None) -> Iterator[str]:
-    """What was sent since the last reply. Of an agent of others also what it let fall, and
+    """What was sent since the last reply. Of an outside agent also what it let fall, and
     which tools it named; the results of `ours`, by call id, are above already."""
     if event.keeps is None:
         yield from (_message(message, width) for message in event.added)

@@ -134,11 +134,10 @@ class Comparison:
         return in_notebook("whole", first_page(self._comparison), tables)
 
     def __str__(self) -> str:
-        """What `agent-env compare` prints."""
-        from agent_env.analysis.text_tables import table_text
+        from agent_env.analysis.result_tables import Tables
         from agent_env.runs.compare import FIRST, select_tables
 
-        return "\n\n".join(map(table_text, select_tables(self._comparison, FIRST, ())))
+        return str(Tables(select_tables(self._comparison, FIRST, ())))
 
     def __repr__(self) -> str:
         study = self._comparison.study

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_env.errors import AgentEnvError, DatasetError
-from agent_env.runs import run as runs
 from agent_env.runs.keywords import from_arguments, with_keywords
 from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions
+from agent_env.runs.run import Run as OpenRun
 from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
 
@@ -33,7 +33,7 @@ class Run:
     """Episodes of questions under conditions, in a folder; read as the folder is now. Printed, it
     is what `agent-env show` prints."""
 
-    def __init__(self, run: runs.Run) -> None:
+    def __init__(self, run: OpenRun) -> None:
         self._run = run
 
     @property
@@ -220,7 +220,7 @@ class Run:
 
         local = LocalObjects(self._run.objects)
         name = None if model is None else local.model(model)
-        run = runs.Run(self.path, local.objects)
+        run = OpenRun(self.path, local.objects)
         chosen = from_arguments(ResumeOptions, {**options, "model": name}, "resume")
         with progress_shown(progress) as shown:
             await resume(run, chosen, shown.listener)
@@ -249,11 +249,10 @@ class Run:
         return f"Run({str(self.path)!r}: {manifest.task}, {manifest.model}, {counts})"
 
     def __str__(self) -> str:
-        from agent_env.analysis.text_tables import table_text
+        from agent_env.analysis.result_tables import Tables
         from agent_env.runs.score import read_scores
 
-        scores = read_scores(self._run, None, lambda text: None)
-        return "\n\n".join(map(table_text, scores.screen()))
+        return str(Tables(read_scores(self._run, None, lambda text: None).screen()))
 
     def _repr_html_(self) -> str | None:
         """For notebooks: what it is, and its scores unless that takes long."""
@@ -282,7 +281,7 @@ class Episode:
     """All that its trace says: steps, tools, pages, tokens, ends."""
     result: Score
     """What the scorer read and found."""
-    _run: runs.Run
+    _run: OpenRun
 
     @property
     def answer(self) -> str | None:

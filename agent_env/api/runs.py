@@ -154,11 +154,16 @@ def open(
         local.family(task)
     if model is not None:
         local.model(model)
-    if scorer is not None:
-        local.scorer(scorer)
     for tool in several(tools):
         local.tool(tool)
-    return Run(OpenRun.open(path, local.objects))
+    name = None if scorer is None else local.scorer(scorer)
+    run = OpenRun.open(path, local.objects)
+    if name is not None and name != run.manifest.scorer:
+        raise ConfigError(
+            f"{path} is scored by {run.manifest.scorer or 'its task'}; scorer is its function, "
+            f"and this one is {name}"
+        )
+    return Run(run)
 
 
 def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | None = None) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -196,7 +197,7 @@ def _show_why(run: Run, as_json: bool, wide: bool) -> None:
         for table in tables:
             print_table(table, wide)
         if wrong := next((record.episode for record in records if record.failure), None):
-            print(f"Look at one: agent-env show {run.path}/{wrong}")
+            print(f"Look at one: agent-env show {shlex.quote(f'{run.path}/{wrong}')}")
         return
     episodes = [record.model_dump(mode="json") for record in records]
     print(json.dumps({"run": str(run.path), **as_objects(tables), "episodes": episodes}))

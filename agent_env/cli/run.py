@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -164,7 +165,8 @@ def print_scores(
         for table in scores.screen():
             print_table(table, wide)
         if scores.sentences().rows:
-            print(f"Next: agent-env compare {run.path} (--all: every test) · show {run.path} --why")
+            path = shlex.quote(str(run.path))
+            print(f"Next: agent-env compare {path} (--all: every test) · show {path} --why")
     if changes:
         _report_changes(scores.rescored)
     for line in scores.remarks():

@@ -110,7 +110,7 @@ class EpisodeState:
 
 
 class Loop(Protocol):
-    """What drives an episode: ours, or an agent of others."""
+    """What drives an episode: ours, or an outside agent."""
 
     async def run(self, sample: Sample, attempt: EpisodeState) -> Outcome:
         """Drive one episode to its end; what the seams raise passes through."""

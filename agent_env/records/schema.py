@@ -450,7 +450,7 @@ StopReason = Literal[
     "context", "truncated", "refused", "repetition", "crashed", "other",
 ]  # fmt: skip
 """Why an episode ended; after all but `answered` the last answer stands, if any. `context`: the
-conversation exceeded the context window. `crashed`: an agent of others ended with an error
+conversation exceeded the context window. `crashed`: an outside agent ended with an error
 or was killed. `other`: an imported log's. Failures are counted apart."""
 
 

@@ -91,10 +91,10 @@ class ModelCalled(Event):
     request: Plain[str]
     """Digest of the messages and tool specs that were sent."""
     added: tuple[Message, ...] = ()
-    """Messages that the harness itself put in since the last call; of an agent of others,
+    """Messages that the harness itself put in since the last call; of an outside agent,
     all that are behind those it `keeps`."""
     keeps: Plain[int | None] = None
-    """How many messages of the conversation, as the last reply left it, an agent of others
+    """How many messages of the conversation, as the last reply left it, an outside agent
     sent again; None in our own loop, which sends all."""
     offers: tuple[ToolSpec, ...] | None = None
     """The tools of an agent's request, where they are not those of the one before."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.examples import Said
+    from agent_env.analysis.examples import ExampleAnswer
     from agent_env.analysis.requirements import Judged
     from agent_env.analysis.result_tables import Format, ResultTable
     from agent_env.analysis.study import Study
@@ -283,13 +283,13 @@ def draw(comparison: Comparison, folder: Path) -> Iterator[Path]:
         yield from save(figure, folder, name)
 
 
-def _text_of(paths: Mapping[str, Path], objects: Objects, said: Said) -> str:
+def _text_of(paths: Mapping[str, Path], objects: Objects, answer: ExampleAnswer) -> str:
     """An episode readably, as `show` prints it; of a log of another tool its place alone."""
     from agent_env.runs.score import episode_text
 
-    trace = paths.get(said.run, Path()) / "episodes" / f"{said.episode}.jsonl"
+    trace = paths.get(answer.run, Path()) / "episodes" / f"{answer.episode}.jsonl"
     if not trace.is_file():
-        return f"{said.run}: {said.episode}"
+        return f"{answer.run}: {answer.episode}"
     return "\n\n".join(episode_text(trace, objects=objects))
 
 

@@ -65,7 +65,7 @@ async def probe_server(
     key, permit = os.environ.get(options.api_key_env or KEY), own_call()
     if options.api_key_env is not None and not key:
         raise ConfigError(f"--api-key-env {options.api_key_env}: the variable is not set")
-    url, facts = await _found(options.url, options.model or "", key, permit)
+    url, facts = await _server_at(options.url, options.model or "", key, permit)
     if facts.models is None and not await Health(url, permit=permit).is_up():
         raise ConfigError(f"{options.url} does not answer; check that the server runs, and the URL")
     options = replace(options, url=url)
@@ -117,7 +117,7 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
 
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
-    url, facts = await _found(text.rstrip("/"), "", key, permit)
+    url, facts = await _server_at(text.rstrip("/"), "", key, permit)
     if facts.models is not None:
         return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
     raise ConfigError(
@@ -126,7 +126,9 @@ async def _model_at(text: str, key: str | None) -> str:
     )
 
 
-async def _found(base: str, model: str, key: str | None, permit: Permit) -> tuple[str, ServerFacts]:
+async def _server_at(
+    base: str, model: str, key: str | None, permit: Permit
+) -> tuple[str, ServerFacts]:
     """Where the server lists its models, at /v1 or without, and what it shows; /v1 where neither
     has a list."""
     if not urlsplit(base).hostname:

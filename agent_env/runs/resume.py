@@ -114,6 +114,7 @@ def check_resumed(run: Run, options: ResumeOptions, note: Callable[[str], None])
     changed = manifest.model_copy(update=entries)
     from_call = settings_from_call(manifest, options)
     check_trust(run, changed, note, confirmed=options.trust_run, from_call=from_call)
+    run.check_scorer()
     return changed
 
 

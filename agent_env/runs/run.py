@@ -136,6 +136,15 @@ class Run(RunFolder):
         """Whether its scores are those that it kept, as the function that gave them is gone."""
         return isinstance(self.task.scorer, RecordedScorer)
 
+    def check_scorer(self) -> None:
+        """ConfigError where the function that scored it is gone: new episodes would have no
+        score."""
+        if self.has_recorded_scores:
+            raise ConfigError(
+                f"the function {self.manifest.scorer}, which scores {self.path}, is not here; give "
+                "it: agent_env.open(PATH, scorer=…), or put it into a file"
+            )
+
     def _is_scorer_gone(self, name: str) -> bool:
         """Whether it was a function of the process that made the run, which kept its scores."""
         is_named = ":" in name or name == AUTHORS_SCORER or name in SCORERS.names()

@@ -217,6 +217,7 @@ def read_scores(
 
     earlier = earlier_scores(run)
     task, manifest = run.task, run.manifest
+    keep = keep and not run.has_recorded_scores
     scored = score_folder(run, note) if keep else list(run.scored(note))
     facts = facts_of(manifest, prices, note)
     for use in manifest.contexts:

@@ -34,7 +34,7 @@ def shut_in(
     for_agents: bool = False,
 ) -> None:
     """Writable directory, limits, no capabilities, no way to new privileges, the clock where it has
-    one, system call filter. `for_agents`: what an agent of others needs more."""
+    one, system call filter. `for_agents`: what an outside agent needs more."""
     kernel.mount("none", "/", "", kernel.MS_REC | kernel.MS_PRIVATE)
     options = f"mode=700,size={bounds.disk_mb}m,nr_inodes={bounds.files},uid={INNER_ID}"
     kernel.mount("tmpfs", work, "tmpfs", kernel.MS_OF_WORK, options)

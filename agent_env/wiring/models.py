@@ -19,7 +19,7 @@ from agent_env.models.api import Api
 from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach
-from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins, unknown
+from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins, unknown_name
 from agent_env.wiring.registry import (
     FAMILIES,
     MODELS,
@@ -132,7 +132,7 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
                     f"with your key in {api.key_variable}"
                 )
         known = dict.fromkeys((*SCRIPTS, *_forms(), *MODELS.names()))
-        raise unknown("model", model, (name for name in known if name not in api_paths()))
+        raise unknown_name("model", model, (name for name in known if name not in api_paths()))
     entry = plugins.entry(MODELS, head)
     if entry.is_built_in:
         return entry, model

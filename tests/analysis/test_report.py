@@ -85,10 +85,10 @@ def test_examples_are_a_gain_a_loss_and_an_answer_that_stayed_wrong():
     found = examples(Comparison(made, Options()))
     assert [each.title for each in found] == ["Gained with web", "Lost with python"]
     for each, sign in zip(found, (1, -1), strict=True):
-        before, after = each.said
+        before, after = each.answers
         assert before.condition == "base"
         assert sign * (after.score - before.score) > 0
-    assert found[0].said[-1].episode.startswith("web/")
+    assert found[0].answers[-1].episode.startswith("web/")
 
 
 def test_settings_tell_what_a_method_section_needs(tmp_path):

@@ -315,5 +315,17 @@ def test_a_run_scored_by_a_function_of_a_notebook_keeps_its_scores(tmp_path):
     elsewhere = ae.open(run.path)
     assert [episode.score for episode in elsewhere.episodes()] == [{"near": 1.0}] * 2
     assert "near is not here, so these are the scores" in agent_env("show", str(run.path)).stderr
-    anew = ae.open(run.path, scorer=lambda sample, answer: 0)
-    assert anew.task.metrics == ("near",)
+    lines = agent_env("verify", str(run.path)).stdout.splitlines()
+    (told,) = [line for line in lines if " scores " in line]
+    assert told == "unchecked scores     the function near, which gave the scores, is not here"
+    next(run.path.glob("episodes/*/*.jsonl")).unlink()
+    with pytest.raises(ae.ConfigError, match=r"the function near, which scores .* is not here"):
+        asyncio.run(elsewhere.resume(progress=False))
+    with pytest.raises(ae.ConfigError, match="is scored by near; scorer is its function, and"):
+        ae.open(run.path, scorer=lambda sample, answer: 0)
+
+    def near(sample, answer):
+        return 0
+
+    anew = ae.open(run.path, scorer=near)
+    assert [episode.score for episode in anew.episodes()] == [{"near": 0.0}]

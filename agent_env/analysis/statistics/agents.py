@@ -1,4 +1,4 @@
-"""Agents of others beside our own loop: one model in several harnesses."""
+"""Outside agents beside our own loop: one model in several harnesses."""
 
 from __future__ import annotations
 

@@ -50,6 +50,11 @@ REASONS = {
 """By what failed first, before its colon, what it means."""
 
 
+def reason_of(failure: str) -> str:
+    """What failed first as a clause; itself where there is none for it."""
+    return REASONS.get(failure.partition(":")[0], failure)
+
+
 @Statistic("why", order=69, section=WHY).of
 def why(comparison: Comparison) -> ResultTable:
     """For each condition how many answers are wrong and what most of them lack; those without a
@@ -62,7 +67,8 @@ def why(comparison: Comparison) -> ResultTable:
             right.append(label)
             continue
         (most, number), total = wrong.most_common(1)[0], wrong.total()
-        reason = REASONS.get(most.partition(":")[0], f"of ‘{most}’")
+        reason = reason_of(most)
+        reason = f"of ‘{most}’" if reason == most else reason
         share = "" if number == total else f", {number} of them"
         found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
         text = f"{total} of {len(own)} answers of {label} are wrong"

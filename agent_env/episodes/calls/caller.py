@@ -237,7 +237,7 @@ class RecordingModel:
         conversation: Sequence[Message] | None = None,
     ) -> None:
         """`begun`: an earlier process recorded replies; `watch` is called with each reply;
-        `batched`: calls go by batch. `conversation`: the one so far of an agent of others,
+        `batched`: calls go by batch. `conversation`: the one so far of an outside agent,
         whose next request may keep less of it; None for our own loop."""
         self.name = caller.model.name
         self._caller, self._trace, self._watch = caller, trace, watch

@@ -330,7 +330,7 @@ class Tape:
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
-        """The tools offered at the next step; an agent of others, which tells the model of
+        """The tools offered at the next step; an outside agent, which tells the model of
         them and of its own, gets those of the episode."""
         if self.recording.start.condition.agent is not None:
             return self.recording.start.tools

@@ -1,4 +1,4 @@
-"""Agents of others drive episodes: their model calls and tool calls come to us, and go into
+"""Outside agents drive episodes: their model calls and tool calls come to us, and go into
 the trace as those of our own loop do."""
 
 from agent_env.extensions.agents.files import read

@@ -239,7 +239,7 @@ def _plain(node: ast.expr) -> str | None:
             year, number = int(str(numbers[0])), int(str(numbers[1]))
             return f"{year:04d}-{number:02d}"
     raise ExtractionError(
-        "code", f"`{ast.unparse(node)[:60]}` is not a text and no datetime of numbers"
+        "code", f"`{ast.unparse(node)[:60]}` is neither a text nor a datetime of numbers"
     )
 
 

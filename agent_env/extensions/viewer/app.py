@@ -442,7 +442,7 @@ class _Opened:
         self.verdict = run.assess(self.read.events)
 
     @property
-    def decides(self) -> set[str]:
+    def deciding_calls(self) -> set[str]:
         """Ids of the calls that showed what the answer rests on: where pages were opened these,
         else searches that listed them."""
         if self.story is None or self.verdict.provenance is None:

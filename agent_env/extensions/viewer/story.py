@@ -32,7 +32,7 @@ class CallView:
     done: ToolCalled | None
     """None where no result has been written (yet)."""
     is_own: bool = False
-    """Whether a tool of an agent of others answers it, whose results are not recorded."""
+    """Whether a tool of an outside agent answers it, whose results are not recorded."""
 
     @property
     def arguments(self) -> tuple[tuple[str, str], ...]:

@@ -418,6 +418,9 @@ async def _scores(case: Case) -> Judgement:
     """Every answer is judged again, and the stored verdict is the same."""
     if (source := case.run.manifest.imported) is not None:
         return "unchecked", f"the scores are those of {source.tool}; none is computed here", []
+    if case.run.has_recorded_scores:
+        name = case.run.manifest.scorer
+        return "unchecked", f"the function {name}, which gave the scores, is not here", []
     stored = earlier_scores(case.run)
     now = {(s.condition, s.sample, s.repeat): s for _, s in case.scored}
     if not stored.scores:

@@ -133,8 +133,12 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
         search = OverlaySearch(Web(web.search, web, foreign=False), overlay(puzzle, SHIFTED, web))
         plain = asyncio.run(web.search.search(query, 5))
         shifted = asyncio.run(search.search(query, 5))
-        # where a month's page is gone, the next of its site has its place
-        assert sorted(of_things(plain)[:3]) == sorted(of_things(shifted)[:3])
+        ranked = [of_things(hits)[:3] for hits in (plain, shifted)]
+        if of_things(plain[:1]):
+            assert ranked[0] == ranked[1]
+        else:  # the next page of the site takes the place of the first, a month's, which is gone
+            assert query == "the blaze that wrecked a wooden city in Illinois"
+            assert sorted(ranked[0]) == sorted(ranked[1])
     sample = Sample(id="a", task="t", gold=(), evidence=("https://elsewhere.example/",))
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)

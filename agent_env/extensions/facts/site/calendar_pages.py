@@ -208,7 +208,7 @@ def almanac(kind: str, decade: int, rows: tuple[EventRow, ...], is_last: bool = 
 
 
 def presidents_list(terms: Sequence[TermRow]) -> Sheet:
-    """Who held the office, one after the other; who came back is twice."""
+    """Who held the office, one after the other; who came back appears twice."""
     title = "List of presidents of the United States"
     w = Writer("list", title)
     rows: list[Row] = [("Name", "Term", "First day", "Last day")]

@@ -31,7 +31,7 @@ ALMANAC = "https://almanac.example/"
 GAZETTE = "https://gazette.example/"
 NOTES = "https://notes.example/"
 EDGE_WORDS: dict[Edge, str] = {"start": "begins", "end": "ends"}
-_SEVERAL = re.compile(r"\b(?:Games|Olympics|talks)\b")
+_SEVERAL = re.compile(r"\b(?:Games|Olympics|[Tt]alks)\b")
 _AUTHORS = ("tess", "old-miller", "rook", "b-lantern", "quillfeather", "the-attic", "harrow")
 
 

@@ -239,7 +239,7 @@ def precision_defects(row: EventRow, precision: str) -> Iterator[str]:
 
 
 def table_defects(entries: Sequence[UserRow]) -> Iterator[tuple[int, str]]:
-    """Events that are twice, and spans of one role that overlap."""
+    """Events that appear twice, and spans of one role that overlap."""
     yield from _duplicates(entries)
     roles: dict[str, list[UserRow]] = defaultdict(list)
     for entry in entries:

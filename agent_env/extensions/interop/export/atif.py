@@ -103,7 +103,7 @@ def _steps(record: EpisodeRecord, facts: ModelFacts | None) -> list[Json]:
     ours = {event.call.id for step in record.recording.steps for event in step.called}
     for step in record.recording.steps:
         call, reply = step.call, step.reply
-        # an agent of others sends the results of our tools again, which are below
+        # an outside agent sends the results of our tools again, which are below
         _add_messages(steps, (m for m in call.added if m.tool_call_id not in ours), call.at)
         fields = _agent_step(reply.message)
         if reply.model not in (None, record.episode.model):
