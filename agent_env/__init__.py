@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from agent_env.records.schema import ToolResult as ToolResult
     from agent_env.records.schema import ToolSpec as ToolSpec
     from agent_env.records.schema import Usage as Usage
-    from agent_env.runs.objects import Condition as Condition
-    from agent_env.runs.objects import TaskOptions as TaskOptions
-    from agent_env.runs.objects import task as task
+    from agent_env.runs.planning.objects import Condition as Condition
+    from agent_env.runs.planning.objects import TaskOptions as TaskOptions
+    from agent_env.runs.planning.objects import task as task
     from agent_env.scoring.sample_means import episode_score as episode_score
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
     "agent_env.api.comparisons": ("Comparison", "Study", "compare"),
-    "agent_env.runs.objects": ("Condition", "TaskOptions", "task"),
+    "agent_env.runs.planning.objects": ("Condition", "TaskOptions", "task"),
     "agent_env.api.run": ("Episode", "Run"),
     "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),
     "agent_env.episodes.rerun.replay": ("ReplayResult",),

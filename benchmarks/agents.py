@@ -28,7 +28,7 @@ from agent_env.graph.loop import EpisodeState
 from agent_env.models.streams import LISTENER
 from agent_env.protocols import Limits
 from agent_env.records.schema import Message, Reply, Usage
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run
 from agent_env.tools.toolbox import ToolSet

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from agent_env.families.tdbench.sample import answer_in, rows_of
 from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
-from agent_env.runs.day_options import DayOptions, on_their_days
-from agent_env.runs.options import RunOptions
-from agent_env.runs.plan import samples_of, task_of
+from agent_env.runs.options.day import DayOptions, on_their_days
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet, by_digest

@@ -34,7 +34,7 @@ from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, ReplyOptions
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Message, Reply, Sample, ToolSpec
-from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.options.run_options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, start_run

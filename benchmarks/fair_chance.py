@@ -20,7 +20,7 @@ from agent_env.analysis.failure_modes import calls_of
 from agent_env.analysis.intervals import wilson
 from agent_env.records.schema import Episode
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 
 WAYS: dict[str, dict[str, Any]] = {
     "native": {},

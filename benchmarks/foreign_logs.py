@@ -22,7 +22,7 @@ from inspect_ai.scorer import Score, match
 from inspect_ai.solver import generate, use_tools
 from inspect_ai.tool import tool
 
-from agent_env.runs.compare import CompareOptions, compare_tasks
+from agent_env.runs.comparing.compare import CompareOptions, compare_tasks
 
 SAMPLES, EPOCHS = 1000, 4
 

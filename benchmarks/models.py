@@ -32,9 +32,9 @@ from agent_env.models.settings import Parameters
 from agent_env.models.tokenizers import CountedModel, Estimate, Tiktoken
 from agent_env.protocols import Limits, Model, Tokenizer
 from agent_env.records.schema import Condition, Message, Sample
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle

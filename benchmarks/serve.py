@@ -30,7 +30,7 @@ import httpx
 
 from agent_env.records.schema import Message, Sample, ToolCall
 from agent_env.runs.environment import Environment, make_environment, open_environment
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 
 ROUNDS, EPISODES, CALLS = 12, 10, 10
 ARGUMENTS = json.dumps(

@@ -3,8 +3,8 @@
 import asyncio
 from contextlib import AsyncExitStack
 
-from agent_env.runs.options import RunOptions
-from agent_env.runs.plan import plan_run
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, open_plan, start_run
 

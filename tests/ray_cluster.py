@@ -16,10 +16,10 @@ from pathlib import Path
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.ray.engine import require_ray, run_on_ray
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.episodes.killing import held_requests, request_of
 from tests.fake_server.server import serve

@@ -25,8 +25,8 @@ from agent_env.extensions.viewer.library import Library
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach, values_of
 from agent_env.runs.environment import open_environment
-from agent_env.runs.keywords import keywords_of
-from agent_env.runs.options import RunOptions, reach_of
+from agent_env.runs.options.keywords import keywords_of
+from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.runs.run import Run
 from tests.commands import agent_env
 from tests.plugged_in import make_foreign

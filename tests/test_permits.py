@@ -71,9 +71,9 @@ OWN = {
     "extensions/viewer/cli.py": {"webbrowser.open"},
     "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
     "extensions/agents/process_loop.py": {"os.environ"},
-    "runs/probe.py": {"os.environ"},
+    "runs/servers/probe.py": {"os.environ"},
     "runs/ray/engine.py": {"os.environ"},
-    "runs/terminal.py": {"os.environ"},
+    "runs/screen/terminal.py": {"os.environ"},
     "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
     "testing/family.py": {"os.environ", "subprocess.run"},
     "testing/sandbox.py": {"os.environ"},
@@ -108,8 +108,9 @@ OUR_MODULES = {
 MAKES_OWN_PERMITS = {
     "cli/local.py", "cli/tree.py",
     "extensions/facts/wikidata.py",
-    "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/judge.py",
-    "runs/objects.py", "runs/options.py", "runs/probe.py", "runs/studies/folder.py",
+    "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/scores/judge.py",
+    "runs/planning/objects.py", "runs/options/run_options.py",
+    "runs/servers/probe.py", "runs/studies/folder.py",
     "extensions/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
@@ -233,7 +234,8 @@ def test_each_of_them_has_a_permit_in_its_signatures():
 def test_no_permit_has_a_default_and_trust_alone_makes_them():
     makers = {"permits.py", "wiring/trust.py"}
     for name, source in sources().items():
-        own = {"field"} if name == "runs/options.py" else set()  # of `run`: the user gives them
+        # of `run`: the user gives them
+        own = {"field"} if name == "runs/options/run_options.py" else set()
         assert source.permits <= {"NOTHING"} | own, name
         assert "_MINT" not in source.words or name in makers, name
         assert "Permit" not in source.called or name in makers, name

@@ -1,4 +1,4 @@
-"""agent_env/runs/keyword_types.py, made from the records of options."""
+"""agent_env/runs/options/keyword_types.py, made from the records of options."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
 from agent_env.api.comparisons import WRITTEN
-from agent_env.runs.compare import CompareOptions
-from agent_env.runs.keywords import Keyword, keywords_of
-from agent_env.runs.options import (
+from agent_env.runs.comparing.compare import CompareOptions
+from agent_env.runs.options.keywords import Keyword, keywords_of
+from agent_env.runs.options.run_options import (
     ForkOptions,
     ReplayOptions,
     ResumeOptions,
@@ -19,7 +19,7 @@ from agent_env.runs.options import (
 
 HEAD = '''"""The keywords of the API, for editors and mypy; made from the records of options.
 
-python .ci/pages/keywords.py > agent_env/runs/keyword_types.py
+python .ci/pages/keywords.py > agent_env/runs/options/keyword_types.py
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from agent_env.api.runs import Preflight, as_bool, preflight_wish
 from agent_env.errors import ConfigError
 from agent_env.extras import FOR_REPORT, missing_of
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.compare import CompareOptions, TaskComparison
-from agent_env.runs.keywords import from_arguments, with_keywords
+from agent_env.runs.comparing.compare import CompareOptions, TaskComparison
+from agent_env.runs.options.keywords import from_arguments, with_keywords
 from agent_env.runs.run import Run as OpenRun
+from agent_env.runs.screen.terminal import say
 from agent_env.runs.studies.folder import StudyFolder
-from agent_env.runs.terminal import say
 from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.html import Figures
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.runs.keyword_types import CompareKeywords
+    from agent_env.runs.options.keyword_types import CompareKeywords
 
 WRITTEN = ("by", "tables", "every", "to", "out", "figures", "html")
 """Options of the command that say what is written; here the comparison is asked."""
@@ -41,7 +41,7 @@ def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comp
         >>> comparison.differences.rows[0][0]
         'explicit − base'
     """
-    from agent_env.runs.compare import compare_tasks
+    from agent_env.runs.comparing.compare import compare_tasks
 
     paths = tuple(run.path if isinstance(run, Run) else Path(run) for run in runs)
     chosen = from_arguments(CompareOptions, {**options, "runs": paths}, "compare")
@@ -74,7 +74,7 @@ class Comparison:
             >>> [row[0] for row in ae.compare("runs/first").table("conditions").rows]
             ['base', 'explicit']
         """
-        from agent_env.runs.compare import select_tables
+        from agent_env.runs.comparing.compare import select_tables
 
         return select_tables(self._comparison, [name], ())[0]
 
@@ -93,14 +93,14 @@ class Comparison:
     def figures(self) -> Figures:
         """Every figure that the comparison has data for, by name. Needs matplotlib."""
         from agent_env.analysis.html import Figures
-        from agent_env.runs.compare import figures_of
+        from agent_env.runs.comparing.compare import figures_of
 
         return Figures(figures_of(self._comparison))
 
     def save(self, file: Path | str) -> None:
         """Writes everything: `.html` a report with figures, `.md`, `.json`, `.tex` the tables,
         `.csv` a folder with a file for each."""
-        from agent_env.runs.compare import select_tables, write, write_report
+        from agent_env.runs.comparing.compare import select_tables, write, write_report
 
         out = Path(file)
         if out.suffix == ".html":
@@ -135,7 +135,7 @@ class Comparison:
 
     def __str__(self) -> str:
         from agent_env.analysis.result_tables import Tables
-        from agent_env.runs.compare import FIRST, select_tables
+        from agent_env.runs.comparing.compare import FIRST, select_tables
 
         return str(Tables(select_tables(self._comparison, FIRST, ())))
 
@@ -204,8 +204,8 @@ class Study:
         """Begins the study, or runs whatever is missing of it; gives by TASK/MODEL why a run did
         not come to its end."""
         from agent_env.runs.many import ManyOptions
-        from agent_env.runs.options import ResumeOptions
-        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.options.run_options import ResumeOptions
+        from agent_env.runs.screen.progress import progress_shown
 
         preflight = preflight_wish(preflight)
         folder = StudyFolder(self.path)  # the file as it is now
@@ -253,7 +253,7 @@ class Study:
 
     def report(self, file: Path | str, /) -> None:
         """Writes one HTML page over all tasks and models."""
-        from agent_env.runs.compare import CompareOptions, compare_tasks, write_report
+        from agent_env.runs.comparing.compare import CompareOptions, compare_tasks, write_report
 
         tasks = compare_tasks(CompareOptions((self.path,)), say)
         write_report(tasks, Path(file), say, title=f"study {self._folder.name}")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_env.errors import AgentEnvError, DatasetError
-from agent_env.runs.keywords import from_arguments, with_keywords
-from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions
+from agent_env.runs.options.keywords import from_arguments, with_keywords
+from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, ResumeOptions
 from agent_env.runs.run import Run as OpenRun
-from agent_env.runs.terminal import say
+from agent_env.runs.screen.terminal import say
 from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from agent_env.records import schema
     from agent_env.records.manifest import Manifest
     from agent_env.records.schema import Message, Sample, Score, Usage
-    from agent_env.runs.keyword_types import ForkKeywords, ReplayKeywords, ResumeKeywords
-    from agent_env.runs.objects import ModelLike
+    from agent_env.runs.options.keyword_types import ForkKeywords, ReplayKeywords, ResumeKeywords
+    from agent_env.runs.planning.objects import ModelLike
     from agent_env.tasks.task import Task
 
 
@@ -143,7 +143,7 @@ class Run:
             ['base', 'explicit']
         """
         from agent_env.analysis.result_tables import Tables
-        from agent_env.runs.score import read_scores
+        from agent_env.runs.scores.score import read_scores
 
         return Tables(read_scores(self._run, None, say).tables())
 
@@ -213,10 +213,10 @@ class Run:
             >>> asyncio.run(ae.open("runs/first").resume())
             Run('runs/first': time-puzzles, reference, 4 of 4 episodes)
         """
-        from agent_env.runs.objects import LocalObjects
-        from agent_env.runs.progress import progress_shown
+        from agent_env.runs.planning.objects import LocalObjects
         from agent_env.runs.resume import resume
-        from agent_env.runs.score import score_folder
+        from agent_env.runs.scores.score import score_folder
+        from agent_env.runs.screen.progress import progress_shown
 
         local = LocalObjects(self._run.objects)
         name = None if model is None else local.model(model)
@@ -250,7 +250,7 @@ class Run:
 
     def __str__(self) -> str:
         from agent_env.analysis.result_tables import Tables
-        from agent_env.runs.score import read_scores
+        from agent_env.runs.scores.score import read_scores
 
         return str(Tables(read_scores(self._run, None, lambda text: None).screen()))
 
@@ -310,7 +310,7 @@ class Episode:
 
     def transcript(self, full: bool = False) -> str:
         """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""
-        from agent_env.runs.score import episode_text
+        from agent_env.runs.scores.score import episode_text
 
         return "\n\n".join(episode_text(self.trace, full, self._run.objects))
 
@@ -334,9 +334,9 @@ class Episode:
             ['base/tp-1-00001.1', 'base/tp-1-00001.2']
         """
         from agent_env.runs.fork import fork
-        from agent_env.runs.objects import LocalObjects
-        from agent_env.runs.progress import progress_shown
-        from agent_env.runs.score import score_folder
+        from agent_env.runs.planning.objects import LocalObjects
+        from agent_env.runs.scores.score import score_folder
+        from agent_env.runs.screen.progress import progress_shown
 
         local = LocalObjects(self._run.objects)
         name = None if model is None else local.model(model)

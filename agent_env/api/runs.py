@@ -11,8 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from agent_env.api.run import Run
 from agent_env.errors import ConfigError
-from agent_env.runs.keywords import from_arguments, with_keywords
-from agent_env.runs.objects import (
+from agent_env.runs.options.keywords import from_arguments, with_keywords
+from agent_env.runs.options.run_options import PreflightWish, RunOptions
+from agent_env.runs.planning.objects import (
     Condition,
     LocalObjects,
     ModelLike,
@@ -21,14 +22,13 @@ from agent_env.runs.objects import (
     ToolLike,
     several,
 )
-from agent_env.runs.objects import task as make_task
-from agent_env.runs.options import PreflightWish, RunOptions
+from agent_env.runs.planning.objects import task as make_task
 from agent_env.runs.run import Run as OpenRun
-from agent_env.runs.terminal import say
+from agent_env.runs.screen.terminal import say
 from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
-    from agent_env.runs.keyword_types import RunKeywords
+    from agent_env.runs.options.keyword_types import RunKeywords
     from agent_env.tasks.family import Family
     from agent_env.tasks.task import Task
 
@@ -83,9 +83,9 @@ async def run(
         >>> run
         Run('runs/second': time-puzzles, reference, 4 of 4 episodes)
     """
-    from agent_env.runs.probe import resolve_models
-    from agent_env.runs.progress import progress_shown
-    from agent_env.runs.score import read_scores
+    from agent_env.runs.scores.score import read_scores
+    from agent_env.runs.screen.progress import progress_shown
+    from agent_env.runs.servers.probe import resolve_models
     from agent_env.runs.start import start_run
 
     asked = task if isinstance(task, TaskOptions) else make_task(task)

@@ -13,7 +13,7 @@ import typer
 
 from agent_env.cli.run import say
 from agent_env.cli.tree import Commands, UsageError, options_of_task
-from agent_env.runs.terminal import ask_plain, guard_streams
+from agent_env.runs.screen.terminal import ask_plain, guard_streams
 from agent_env.version import __version__
 
 WIDTH = 100

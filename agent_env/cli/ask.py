@@ -27,7 +27,7 @@ from agent_env.records.options import RUNNING, Opt
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
-    from agent_env.runs.options import ResumeOptions, RunOptions
+    from agent_env.runs.options.run_options import ResumeOptions, RunOptions
     from agent_env.runs.start import Engine
 
 
@@ -137,7 +137,7 @@ EngineName = Annotated[
 ]
 
 
-@with_options("agent_env.runs.options:RunOptions", first=FIRST)
+@with_options("agent_env.runs.options.run_options:RunOptions", first=FIRST)
 def run(
     options: RunOptions,
     model: list[str] | None = None,
@@ -155,8 +155,8 @@ def run(
     """
     import asyncio
 
-    from agent_env.runs.plan import one_per_model
-    from agent_env.runs.probe import resolve_models
+    from agent_env.runs.planning.plan import one_per_model
+    from agent_env.runs.servers.probe import resolve_models
     from agent_env.runs.start import start_run
 
     options = replace(options, preflight="anyway" if anyway else "on" if preflight else "off")
@@ -177,7 +177,7 @@ def run(
     print_scores(began[0], as_json)
 
 
-@with_options("agent_env.runs.options:ResumeOptions")
+@with_options("agent_env.runs.options.run_options:ResumeOptions")
 def resume(
     options: ResumeOptions,
     folder: RunPath,

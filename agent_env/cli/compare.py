@@ -28,13 +28,13 @@ from agent_env.records.options import Opt
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
     from agent_env.analysis.requirements import Judged
-    from agent_env.runs.compare import CompareOptions
+    from agent_env.runs.comparing.compare import CompareOptions
     from agent_env.runs.run import Run
     from agent_env.runs.verify.claims import VerifyOptions
     from agent_env.runs.verify.pack import PackOptions
 
 
-@with_options("agent_env.runs.compare:CompareOptions")
+@with_options("agent_env.runs.comparing.compare:CompareOptions")
 def compare(
     options: CompareOptions,
     as_json: Annotated[bool, Opt("Print one JSON object with all tables.", flag="--json")] = False,
@@ -47,7 +47,7 @@ def compare(
     """
     from agent_env.analysis.text_tables import PROSE
     from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
-    from agent_env.runs.compare import (
+    from agent_env.runs.comparing.compare import (
         FIRST,
         compare_tasks,
         comparison_json,
@@ -146,7 +146,7 @@ def show(
     from agent_env.episodes.run_folder import trace_file
     from agent_env.errors import ConfigError
     from agent_env.runs.run import Run
-    from agent_env.runs.score import episode_text
+    from agent_env.runs.scores.score import episode_text
 
     trace = trace_file(target)
     if trace != target and not trace.is_file():

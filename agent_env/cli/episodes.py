@@ -18,15 +18,15 @@ from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget
-    from agent_env.runs.judge import JudgeOptions
-    from agent_env.runs.options import ForkOptions, ReplayOptions
+    from agent_env.runs.options.run_options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
+    from agent_env.runs.scores.judge import JudgeOptions
 
 MAX_SHOWN = 3
 """Episodes with drift that are printed with their diff."""
 
 
-@with_options("agent_env.runs.options:ReplayOptions")
+@with_options("agent_env.runs.options.run_options:ReplayOptions")
 def replay(
     options: ReplayOptions,
     folder: Annotated[
@@ -81,7 +81,7 @@ def replay(
         for_each_run(folder, show, as_json)
 
 
-@with_options("agent_env.runs.options:ForkOptions")
+@with_options("agent_env.runs.options.run_options:ForkOptions")
 def fork(
     options: ForkOptions,
     trace: Annotated[
@@ -171,7 +171,7 @@ MAX_LETTERS = 300
 """Letters of a reply or an error."""
 
 
-@with_options("agent_env.runs.judge:JudgeOptions")
+@with_options("agent_env.runs.scores.judge:JudgeOptions")
 def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
     """Have a model judge the answers of a run; its verdicts go into the traces.
 
@@ -180,7 +180,7 @@ def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
     Example: agent-env episodes judge runs/td --model compatible/Qwen/Qwen3-8B
     --base-url http://127.0.0.1:8000/v1 --limit 200
     """
-    from agent_env.runs.judge import judge_budget
+    from agent_env.runs.scores.judge import judge_budget
 
     budget = judge_budget(options, say)  # of all runs together
 
@@ -195,7 +195,7 @@ def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
 
     from agent_env.episodes.calls.options import model_facts
     from agent_env.errors import RunStopped
-    from agent_env.runs.judge import judge_run, rates
+    from agent_env.runs.scores.judge import judge_run, rates
 
     run, model = options.run, options.model
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from agent_env.records.options import Opt
-from agent_env.runs.terminal import can_redraw, raw, say
+from agent_env.runs.screen.terminal import can_redraw, raw, say
 
 if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages

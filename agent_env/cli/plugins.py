@@ -54,7 +54,7 @@ def new(
 
     Example: agent-env new family leap-days
     """
-    from agent_env.runs.skeleton import write_skeleton
+    from agent_env.runs.skeletons.skeleton import write_skeleton
 
     skeleton = write_skeleton(kind, name, out)
     for file in skeleton.files:
@@ -78,7 +78,7 @@ def trust(
     import json
     from dataclasses import asdict
 
-    from agent_env.runs.asked import asks_of
+    from agent_env.runs.studies.asked import asks_of
 
     asks = asks_of(folder)
     if as_json:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunLimits
     from agent_env.records.forecast import Forecast, PlanForecast
     from agent_env.records.manifest import Manifest
-    from agent_env.runs.options import RunOptions
-    from agent_env.runs.plan import Plan
-    from agent_env.runs.probe import ProbeOptions
+    from agent_env.runs.options.run_options import RunOptions
+    from agent_env.runs.planning.plan import Plan
+    from agent_env.runs.servers.probe import ProbeOptions
 
 
 def print_checks(
@@ -183,7 +183,7 @@ def _word(value: bool | None) -> str | None:
     return None if value is None else "yes" if value else "no"
 
 
-@with_options("agent_env.runs.probe:ProbeOptions")
+@with_options("agent_env.runs.servers.probe:ProbeOptions")
 def check(
     options: ProbeOptions,
     out: Annotated[Path | None, Opt("Write the record here, to pass it on.")] = None,
@@ -200,7 +200,7 @@ def check(
 
     from agent_env.episodes.calls.preflight import remarks
     from agent_env.errors import ConfigError
-    from agent_env.runs.probe import probe_server
+    from agent_env.runs.servers.probe import probe_server
 
     preflight, record = asyncio.run(probe_server(options, say))
     text = json.dumps(record.model_dump(mode="json"), indent=2, ensure_ascii=False)

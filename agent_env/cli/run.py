@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.runs.terminal import say as say
+from agent_env.runs.screen.terminal import say as say
 
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.episodes.results import Rescoring
     from agent_env.records.schema import Score
     from agent_env.runs.many import ListenerFor
-    from agent_env.runs.progress import Progress
     from agent_env.runs.run import Run
+    from agent_env.runs.screen.progress import Progress
     from agent_env.runs.start import Listener
 
 Wide = Annotated[
@@ -37,7 +37,7 @@ def print_table(table: ResultTable, wide: bool = False, most: int | None = None)
     """The table as wide as the terminal (or a line of `most` characters); with `wide` all columns,
     where it is to be read aloud, a sentence for each row."""
     from agent_env.analysis.text_tables import table_text
-    from agent_env.runs.terminal import is_plain, room
+    from agent_env.runs.screen.terminal import is_plain, room
 
     width = None if wide else room() if most is None else min(room() or most, most)
     print(table_text(table, width, spoken=is_plain()), end="\n\n")
@@ -94,7 +94,7 @@ def listening() -> Iterator[tuple[Listener, list[Run]]]:
 @contextmanager
 def _progress(again: str | None = None) -> Iterator[Progress]:
     """Progress on stderr; what stops it says how to continue, by the command `again`."""
-    from agent_env.runs.progress import progress_shown
+    from agent_env.runs.screen.progress import progress_shown
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
@@ -156,7 +156,7 @@ def print_scores(
 ) -> Rescoring:
     """The run's scores, at other prices than its own and with their `changes` against the earlier
     ones if so wished; exit code 1 where episodes were run and none ended."""
-    from agent_env.runs.score import read_scores
+    from agent_env.runs.scores.score import read_scores
 
     scores = read_scores(run, prices, say)
     if as_json:

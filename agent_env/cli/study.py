@@ -16,7 +16,7 @@ from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
-    from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.options.run_options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
 
 StudyPath = Annotated[
@@ -82,7 +82,7 @@ def resume_study(path: Path, options: ResumeOptions) -> bool:
     belongs to none, or to one that this user did not begin."""
     from agent_env.errors import ConfigError
     from agent_env.runs.many import ManyOptions
-    from agent_env.runs.options import ResumeOptions
+    from agent_env.runs.options.run_options import ResumeOptions
     from agent_env.runs.studies.folder import StudyFolder
 
     if (opened := StudyFolder.around(path)) is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from agent_env.errors import ConfigError
 from agent_env.records.options import Opt
-from agent_env.runs.options import TrustRun
+from agent_env.runs.options.run_options import TrustRun
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs
 from agent_env.tasks.contexts import KINDS, Contexts, Kind

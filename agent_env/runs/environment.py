@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from agent_env.episodes.calls.retries import silent
 from agent_env.errors import ConfigError
-from agent_env.runs.options import RunOptions
-from agent_env.runs.plan import plan_run
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.start import open_plan
 from agent_env.wiring.components import RunComponents, open_components

@@ -18,14 +18,14 @@ from agent_env.analysis.study import RunData, Study, assemble
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.retries import silent
 from agent_env.records.forecast import Amounts, DetectableDifference, PlanForecast
-from agent_env.runs.options import RunOptions
-from agent_env.runs.progress import duration
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
+from agent_env.runs.screen.progress import duration
 from agent_env.runs.start import check_run
 from agent_env.runs.study import find_runs
 
 if TYPE_CHECKING:
-    from agent_env.runs.plan import Plan
+    from agent_env.runs.planning.plan import Plan
 
 NO_LIMITS = RunLimits()
 TIMES = {"about": "expected", "at most": "most"}

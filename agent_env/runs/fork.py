@@ -14,7 +14,7 @@ from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.permits import NOTHING
 from agent_env.records.trace_events import Parent
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.options import ForkOptions
+from agent_env.runs.options.run_options import ForkOptions
 from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_call
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
@@ -152,7 +152,7 @@ class ForkSet:
 def read_forks(run: Run, note: Callable[[str], None]) -> ForkSet:
     """The forks of a run and their parent, scored by the same scorer; stores the scores."""
     from agent_env.episodes.rerun.fork import read_parent
-    from agent_env.runs.score import score_folder
+    from agent_env.runs.scores.score import score_folder
 
     parent = run.manifest.parent
     if parent is None:

@@ -17,7 +17,7 @@ from agent_env.records.options import Opt
 from agent_env.records.schema import Record
 from agent_env.records.tier import Tier
 from agent_env.registry import load_path
-from agent_env.runs.options import ApiKeyEnv
+from agent_env.runs.options.run_options import ApiKeyEnv
 from agent_env.tasks.family import Family, SampleSet, by_digest
 from agent_env.tasks.sample_files import write_whole
 from agent_env.tasks.shortcuts import solved_by
@@ -127,7 +127,7 @@ async def _screened(
     chosen: Record, family: Family, options: GenerateOptions, listener: Listener
 ) -> Record:
     """The options without what any model of the panel knows."""
-    from agent_env.runs.options import RunOptions
+    from agent_env.runs.options.run_options import RunOptions
 
     if family.screening is None:
         raise ConfigError(f"--screened-by: {options.task} has no events to screen")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from agent_env.episodes.run_folder import pending
 from agent_env.errors import AgentEnvError, ConfigErrors, DatasetError, RunStopped
-from agent_env.runs.options import PreflightWish, ResumeOptions, RunOptions
-from agent_env.runs.plan import plan_run
+from agent_env.runs.options.run_options import PreflightWish, ResumeOptions, RunOptions
+from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.resume import check_resumed, resume
 from agent_env.runs.run import Run
 from agent_env.runs.start import (

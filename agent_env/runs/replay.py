@@ -13,9 +13,9 @@ from agent_env.episodes.disturbances import loop_of
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.errors import ConfigError, DatasetError, ReplayError
 from agent_env.registry import NO_PLUGINS
-from agent_env.runs.options import ReplayOptions
+from agent_env.runs.options.run_options import ReplayOptions
 from agent_env.runs.run import Run
-from agent_env.runs.serving import start_server
+from agent_env.runs.servers.serving import start_server
 from agent_env.wiring.components import Parts, contexts_of, open_components, strategy_of
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
 from agent_env.wiring.plugins import report_changes

@@ -19,14 +19,14 @@ from agent_env.permits import Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Sample
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.options import (
+from agent_env.runs.options.run_options import (
     ForkOptions,
     ResumeOptions,
     RunOptions,
     with_changes,
 )
 from agent_env.runs.run import Run
-from agent_env.runs.serving import other_server, start_server
+from agent_env.runs.servers.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.wiring.components import versions

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
-    from agent_env.runs.assessment import Assessment
+    from agent_env.runs.scores.assessment import Assessment
     from agent_env.tasks.task import FaultFinder, Task
 
 
@@ -188,7 +188,7 @@ class Run(RunFolder):
 
     def questions_again(self, dataset: Path | None) -> dict[str, bytes]:
         """The bytes of its samples and tables, made again; ConfigError where they are others."""
-        from agent_env.runs.questions_again import questions_again
+        from agent_env.runs.planning.questions_again import questions_again
 
         return questions_again(self, dataset)
 
@@ -298,7 +298,7 @@ class Run(RunFolder):
 
     def assess(self, events: list[Event]) -> Assessment:
         """The score by the current scorer, and where the answer came from, by rules."""
-        from agent_env.runs.assessment import assess
+        from agent_env.runs.scores.assessment import assess
 
         return assess(self, events)
 

@@ -19,11 +19,11 @@ from agent_env.errors import ConfigError, RunStopped, RunWaits
 from agent_env.models.addresses import split_address, variable_in
 from agent_env.records.manifest import BatchSettings, ContextCheck, Manifest, Preflight
 from agent_env.records.waits import doubled_s
-from agent_env.runs.batch_options import NO_SERVER
-from agent_env.runs.options import PreflightWish, RunOptions
-from agent_env.runs.plan import Plan, plan_run
+from agent_env.runs.options.batch import NO_SERVER
+from agent_env.runs.options.run_options import PreflightWish, RunOptions
+from agent_env.runs.planning.plan import Plan, plan_run
 from agent_env.runs.run import Run
-from agent_env.runs.serving import begin_server
+from agent_env.runs.servers.serving import begin_server
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from agent_env.registry import Registry as Registry
     from agent_env.registry import load_path as load_path
     from agent_env.registry import ours as ours
+    from agent_env.runs.comparing.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.environment import Environment as Environment
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
     from agent_env.runs.forecast import forecast_text as forecast_text
-    from agent_env.runs.indexed_run import IndexedRun as IndexedRun
-    from agent_env.runs.keywords import Keyword as Keyword
-    from agent_env.runs.keywords import from_arguments as from_arguments
-    from agent_env.runs.keywords import keywords_of as keywords_of
-    from agent_env.runs.options import RunOptions as RunOptions
-    from agent_env.runs.plan import samples_of as samples_of
-    from agent_env.runs.plan import task_of as task_of
-    from agent_env.runs.progress import Progress as Progress
+    from agent_env.runs.options.keywords import Keyword as Keyword
+    from agent_env.runs.options.keywords import from_arguments as from_arguments
+    from agent_env.runs.options.keywords import keywords_of as keywords_of
+    from agent_env.runs.options.run_options import RunOptions as RunOptions
+    from agent_env.runs.planning.plan import samples_of as samples_of
+    from agent_env.runs.planning.plan import task_of as task_of
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue
     from agent_env.runs.run import Run as Run
-    from agent_env.runs.score import score_folder as score_folder
+    from agent_env.runs.scores.score import score_folder as score_folder
+    from agent_env.runs.screen.progress import Progress as Progress
     from agent_env.runs.start import Listener as Listener
     from agent_env.runs.study import runs_below as runs_below
     from agent_env.runs.waiting import wait_for as wait_for

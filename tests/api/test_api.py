@@ -48,8 +48,8 @@ def test_the_import_alone_loads_nothing_heavy():
 
 
 def test_the_keywords_for_editors_are_those_of_the_options():
-    written = Path(ae.__file__).parent / "runs" / "keyword_types.py"
-    advice = "make it again: python .ci/pages/keywords.py > agent_env/runs/keyword_types.py"
+    written = Path(ae.__file__).parent / "runs" / "options" / "keyword_types.py"
+    advice = "make it again: python .ci/pages/keywords.py > agent_env/runs/options/keyword_types.py"
     assert written.read_text() == page_generator("keywords")["keyword_types"](), advice
 
 

@@ -11,7 +11,7 @@ MODULES = [
     "agent_env.api.comparisons",
     "agent_env.api.run",
     "agent_env.api.runs",
-    "agent_env.runs.objects",
+    "agent_env.runs.planning.objects",
 ]
 
 

@@ -10,10 +10,10 @@ from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.reference.policy import Reference
 from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
-from agent_env.runs.options import ForkOptions, ReplayOptions, RunOptions
+from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
 from agent_env.tasks.contexts import read_contexts
 from tests.commands import agent_env

@@ -7,8 +7,8 @@ import pytest
 import zstandard
 
 from agent_env.errors import ConfigError
-from agent_env.runs.options import RunOptions
-from agent_env.runs.score import score_folder
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import Listener, start_run
 from tests.cli.test_models_end_to_end import at, run
 from tests.models.raw_server import KEY, RawServer, reply

@@ -15,11 +15,11 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import ModelCalled, ToolCalled
 from agent_env.runs.fork import fork
-from agent_env.runs.options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
 from tests.commands import agent_env as command
 from tests.fake_server import (

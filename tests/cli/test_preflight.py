@@ -16,8 +16,8 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.extensions.reference.policy import Reference
 from agent_env.records.trace_events import ToolCalled
-from agent_env.runs.options import ReplayOptions, ResumeOptions, RunOptions
-from agent_env.runs.plan import plan_run
+from agent_env.runs.options.run_options import ReplayOptions, ResumeOptions, RunOptions
+from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run

@@ -7,7 +7,7 @@ import pytest
 
 from agent_env.episodes.calls import preflight, server_features
 from agent_env.errors import ModelError
-from agent_env.runs.probe import ProbeOptions, probe_server
+from agent_env.runs.servers.probe import ProbeOptions, probe_server
 from tests.commands import agent_env as command
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import Tokens

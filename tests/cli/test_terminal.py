@@ -11,9 +11,9 @@ import pytest
 
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.cli.run import print_table
-from agent_env.runs.progress import Progress
 from agent_env.runs.run import Run
-from agent_env.runs.terminal import VisibleStream, guard_streams, raw
+from agent_env.runs.screen.progress import Progress
+from agent_env.runs.screen.terminal import VisibleStream, guard_streams, raw
 from tests.commands import agent_env
 
 STEERING = re.compile(

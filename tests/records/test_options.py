@@ -14,7 +14,7 @@ from agent_env.cli.options import with_options
 from agent_env.cli.tree import Sectioned
 from agent_env.records.manifest import Manifest
 from agent_env.records.options import WHAT, Opt, OptionGroup, entries, from_keywords, options_of
-from agent_env.runs.options import ForkOptions, ResumeOptions, RunOptions, with_changes
+from agent_env.runs.options.run_options import ForkOptions, ResumeOptions, RunOptions, with_changes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
 from agent_env.records.reach import ByName, Reach, records_in, values_of
 from agent_env.records.schema import Stored
 from agent_env.records.trace_events import TraceEvent
-from agent_env.runs.keywords import keywords_of
-from agent_env.runs.options import RunOptions, reach_of
+from agent_env.runs.options.keywords import keywords_of
+from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.runs.studies.folder import StudyRecord
 from agent_env.runs.studies.plan import StudyPlan
 from agent_env.wiring.registry import load_family, task_names

@@ -9,9 +9,9 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Message, ToolCall
 from agent_env.runs.environment import make_environment, open_environment
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from tests import ROOT
 from tests.loops import in_loop
 

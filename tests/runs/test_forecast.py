@@ -4,7 +4,7 @@ import asyncio
 
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.runs.forecast import forecast_plan
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.start import check_run
 from tests import TESTS
 

@@ -7,7 +7,7 @@ import pytest
 from agent_env.episodes import run_folder
 from agent_env.extensions.facts import sealed
 from agent_env.records.manifest import Manifest
-from agent_env.runs import plan
+from agent_env.runs.planning import plan
 from agent_env.sandbox import choose
 from agent_env.wiring import models
 from tests.commands import agent_env

@@ -3,8 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.runs.keywords import from_arguments
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.keywords import from_arguments
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.tasks.conditions import parse_conditions
 from agent_env.wiring.mcp import (
     McpOptions,

@@ -17,7 +17,7 @@ from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter, seal
 from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import outside_settings
 from tests.commands import agent_env

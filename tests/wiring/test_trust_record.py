@@ -16,7 +16,7 @@ from agent_env.records.model_server import ModelFile, ModelServer
 from agent_env.records.reach import Reach, values_of
 from agent_env.records.schema import Condition, ModelFacts
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import check_trust, outside_settings, record_run, state_folder
 from tests.plans import run_of

@@ -1,6 +1,7 @@
 """What trace events tell: an Episode and its steps; `totals` adds up the tokens.
 
-`runs/running_scores` reads only the end of an episode by itself, as it does so after each one.
+`runs/scores/running_scores` reads only the end of an episode by itself, as it does so after each
+one.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Out = Annotated[Path, Opt("The file to write.")]
 Table = Annotated[Path | None, typer.Argument(help="An event table; default: the shipped one.")]
 Now = Annotated[str | None, Opt("YYYY-MM-DD; what still lasts, lasts until then.")]
 RunFolder = Annotated[Path, Opt("The run's folder, kept.")]
-RECORD = "agent_env.runs.options:RunOptions"
+RECORD = "agent_env.runs.options.run_options:RunOptions"
 RUN_OPTIONS = ("base_url", "api_key_env", "limit", "concurrency")
 """Options of a run that `screen` and `check` have."""
 

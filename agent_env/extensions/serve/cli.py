@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @with_options(
-    "agent_env.runs.options:RunOptions",
+    "agent_env.runs.options.run_options:RunOptions",
     only=(*WHAT, "tokens", "out"),
     first=(*FIRST, "port", "host", "tries", "show-metrics"),
 )

@@ -35,7 +35,7 @@ Http = Annotated[
 
 
 @with_options(
-    "agent_env.runs.options:RunOptions",
+    "agent_env.runs.options.run_options:RunOptions",
     only=(*WHAT, "out"),
     first=(*FIRST, "http", "many", "tell-score"),
 )

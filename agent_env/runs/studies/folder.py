@@ -20,7 +20,7 @@ from agent_env.records.manifest import StudyUse
 from agent_env.records.safe_files import read_file, replace_file
 from agent_env.records.schema import Stored
 from agent_env.runs.many import ListenerFor, ManyOptions, ModelRuns, make_all, run_many
-from agent_env.runs.options import ResumeOptions, RunOptions
+from agent_env.runs.options.run_options import ResumeOptions, RunOptions
 from agent_env.runs.resume import check_resumed
 from agent_env.runs.run import Run
 from agent_env.runs.studies.plan import Budget, StudyPlan, Texts

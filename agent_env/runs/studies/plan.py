@@ -17,8 +17,8 @@ from agent_env.permits import Permit, text_of
 from agent_env.records.manifest import StudyUse
 from agent_env.records.reach import ByName, Code, Key, Money, Plain, Reach, values_of
 from agent_env.records.schema import ModelFacts, Record
-from agent_env.runs.keywords import from_arguments, keywords_of
-from agent_env.runs.options import RunOptions, reach_of
+from agent_env.runs.options.keywords import from_arguments, keywords_of
+from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.sandbox.choose import SANDBOXES, UNSAFE
 from agent_env.tasks.family import option_texts
 from agent_env.tasks.scorers import METRICS, SCORERS

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from agent_env.analysis.intervals import Estimate
     from agent_env.analysis.result_tables import ResultTable
-    from agent_env.runs.running_scores import Spending
+    from agent_env.runs.scores.running_scores import Spending
     from agent_env.runs.studies.folder import StudyFolder
 
 
@@ -42,7 +42,7 @@ class RunStatus:
 
 def status_of(study: StudyFolder) -> list[RunStatus]:
     """A row for each run that the plan asks for, in its order."""
-    from agent_env.runs.running_scores import SoFar
+    from agent_env.runs.scores.running_scores import SoFar
 
     rows = []
     for place in study.places():
@@ -67,7 +67,7 @@ def status_of(study: StudyFolder) -> list[RunStatus]:
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
     from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.runs.progress import scores_text
+    from agent_env.runs.screen.progress import scores_text
 
     columns = (
         Column("run"), Column("state"), Column("finished"), Column("of"), Column("failed"),

@@ -37,7 +37,7 @@ from agent_env.records.trace_events import (
     ToolCalled,
 )
 from agent_env.registry import NO_PLUGINS
-from agent_env.runs.options import ReplayOptions, TrustRun
+from agent_env.runs.options.run_options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition, sample_under
 from agent_env.tasks.family import by_digest
@@ -180,7 +180,7 @@ async def _traces(case: Case) -> Judgement:
 
 async def _questions(case: Case) -> Judgement:
     """The samples are those that were asked, and their source gives them again."""
-    from agent_env.runs.questions_again import left_out_again, made_again
+    from agent_env.runs.planning.questions_again import left_out_again, made_again
 
     run, manifest = case.run, case.run.manifest
     data = run.read("samples.jsonl")
@@ -457,7 +457,7 @@ async def _figures(case: Case) -> Judgement:
 
 def report_of(run: Run) -> dict[str, Any]:
     """The figures that `agent-env show --json` prints, computed from the traces."""
-    from agent_env.runs.score import read_scores
+    from agent_env.runs.scores.score import read_scores
 
     scores = read_scores(run, None, lambda text: None, keep=False)
     whole: dict[str, Any] = json.loads(json.dumps(scores.as_json(False)))

@@ -111,7 +111,7 @@ class Packed:
 def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
     """Writes the pack of a run, scored anew. ConfigError for a run that goes on, for one without an
     episode, and where something in it looks like a key."""
-    from agent_env.runs.score import score_folder
+    from agent_env.runs.scores.score import score_folder
 
     run = Run.open(options.run)
     if run.is_locked:

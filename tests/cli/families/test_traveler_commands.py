@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from tests.commands import agent_env
 from tests.plans import finished
 

@@ -12,7 +12,7 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled, ToolCalled
 from agent_env.runs.fork import fork, read_forks
-from agent_env.runs.options import ForkOptions, ReplayOptions
+from agent_env.runs.options.run_options import ForkOptions, ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from tests import TESTS

@@ -17,7 +17,7 @@ from agent_env.graph.loop import AgentLoop
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits
 from agent_env.records.schema import ToolCall
-from agent_env.runs.options import ReplayOptions
+from agent_env.runs.options.run_options import ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.testing import puzzle

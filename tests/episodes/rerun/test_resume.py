@@ -25,7 +25,7 @@ from agent_env.protocols import Limits
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Reply
 from agent_env.records.trace_events import EpisodeResumed, ToolCalled
-from agent_env.runs.options import ResumeOptions
+from agent_env.runs.options.run_options import ResumeOptions
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import parse_condition

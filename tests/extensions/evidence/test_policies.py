@@ -12,7 +12,7 @@ from agent_env.analysis.statistics.provenance import answers, records_of
 from agent_env.extensions.evidence.statistics import ablation, attacks, faults
 from agent_env.extensions.reference.policy import GiverUp, Guesser, Reference, Rememberer
 from agent_env.runs.run import Run
-from agent_env.runs.score import episode_text
+from agent_env.runs.scores.score import episode_text
 
 WORLDS = {"web_ablations": ["shifted", "blocked"], "attacks": ["false-page"]}
 

@@ -10,7 +10,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.extensions.facts.event_facts import check, screen
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.start import Listener
 from tests.fake_server import FakeServer, Refusal, ScriptedAnswer, tool_call
 

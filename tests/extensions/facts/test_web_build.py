@@ -9,8 +9,8 @@ import pytest
 
 from agent_env.errors import ConfigError, DatasetError
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
-from agent_env.runs.options import RunOptions
-from agent_env.runs.score import score_folder
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import start_run
 from tests.commands import agent_env
 from tests.plans import QUIET

@@ -12,7 +12,7 @@ from agent_env.cli.app import app
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
-from agent_env.runs.options import RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import run_episodes, start_run
 from agent_env.testing import page

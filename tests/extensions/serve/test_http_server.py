@@ -23,10 +23,10 @@ from agent_env.extensions.serve.served_run import (
 from agent_env.models.chat import chat_message
 from agent_env.records.schema import Message, Score, ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
-from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.options.run_options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from agent_env.runs.score import read_scores, score_folder
+from agent_env.runs.scores.score import read_scores, score_folder
 
 CALL = {
     "id": "c1", "type": "function",

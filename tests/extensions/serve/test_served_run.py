@@ -13,10 +13,10 @@ from agent_env.extensions.serve.served_run import open_served_run, served_folder
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.records.schema import ToolSpec
 from agent_env.runs.environment import make_environment, open_environment
-from agent_env.runs.options import ReplayOptions, RunOptions
+from agent_env.runs.options.run_options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 
 HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"}
 NO_DATE = "MY ANSWER: None"

@@ -14,7 +14,7 @@ from agent_env.extensions.viewer.app import make_app
 from agent_env.extensions.viewer.library import Library
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, Usage
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.tasks.conditions import parse_condition
 from tests.episodes import runs
 

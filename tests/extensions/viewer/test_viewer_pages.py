@@ -9,7 +9,7 @@ import pytest
 
 from agent_env.extensions.viewer import library
 from agent_env.records.manifest import Preflight
-from agent_env.runs.indexed_run import IndexedRun
+from agent_env.runs.comparing.indexed_run import IndexedRun
 from tests.extensions.viewer.stage import (
     RIGHT,
     WRONG,
@@ -294,7 +294,7 @@ def test_empty_folders_and_those_only_to_be_read_are_shown(tmp_path, monkeypatch
         assert client.get("/run/deep~first/").status_code == 200
     folder = make_run(tmp_path / "run", ["s1"])
     write(folder, "s1")
-    monkeypatch.setattr("agent_env.runs.indexed_run.os.access", lambda path, mode: False)
+    monkeypatch.setattr("agent_env.runs.comparing.indexed_run.os.access", lambda path, mode: False)
     with viewer(tmp_path / "run") as client:
         assert rows(client.get("/run/run/").text) == 1
     assert not (tmp_path / "run/index.db").exists()

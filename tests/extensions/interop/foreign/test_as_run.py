@@ -13,10 +13,10 @@ from agent_env.extensions.interop.foreign import as_run
 from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
 from agent_env.records.schema import Message, ToolCall, Usage
-from agent_env.runs.compare import CompareOptions, compare_tasks
+from agent_env.runs.comparing.compare import CompareOptions, compare_tasks
 from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
-from agent_env.runs.score import episode_text, read_scores
+from agent_env.runs.scores.score import episode_text, read_scores
 
 pytestmark = pytest.mark.usefixtures("unconfined")
 

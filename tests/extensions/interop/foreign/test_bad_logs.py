@@ -10,7 +10,12 @@ from agent_env.extensions.facts.tables.table_files import read_table_file
 from agent_env.extensions.interop.foreign.as_run import import_logs
 from agent_env.extensions.interop.foreign.lm_eval import parse
 from agent_env.extensions.interop.foreign.read import read_logs
-from agent_env.runs.compare import CompareOptions, compare_tasks, comparison_json, select_tables
+from agent_env.runs.comparing.compare import (
+    CompareOptions,
+    compare_tasks,
+    comparison_json,
+    select_tables,
+)
 from agent_env.worker import child
 from agent_env.worker.wire import JOBS
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent_env.analysis.report import settings
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.runs.compare import CompareOptions, compare_tasks, select_tables
+from agent_env.runs.comparing.compare import CompareOptions, compare_tasks, select_tables
 
 pytestmark = pytest.mark.usefixtures("unconfined")
 

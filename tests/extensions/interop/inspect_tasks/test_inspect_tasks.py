@@ -16,7 +16,7 @@ from agent_env.extensions.reference.policy import Reference
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import ToolSpec, Usage
 from agent_env.runs.run import Run
-from agent_env.runs.score import score_folder
+from agent_env.runs.scores.score import score_folder
 from agent_env.testing.fakes import answer, calls
 from agent_env.wiring.registry import task_names
 

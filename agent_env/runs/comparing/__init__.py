@@ -1,0 +1,1 @@
+"""Runs compared, and the table of episodes of one."""

@@ -1,0 +1,1 @@
+"""Episodes scored: while a run continues, at its end, by a model that judges."""

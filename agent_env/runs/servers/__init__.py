@@ -1,0 +1,1 @@
+"""Servers of models: those that a run starts itself, and what any server can do."""

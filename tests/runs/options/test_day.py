@@ -1,0 +1,126 @@
+"""The day in a condition's world, by option and by name, and how the prompt says it."""
+
+import asyncio
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.runs.fork import fork
+from agent_env.runs.generate import GenerateOptions, make_set
+from agent_env.runs.options.day import DayOptions, on_their_days
+from agent_env.runs.options.run_options import ForkOptions, RunOptions
+from agent_env.runs.planning.plan import conditions_of, samples_of, task_of
+from agent_env.tasks.conditions import on_day
+from agent_env.wiring.web import WebOptions
+from tests.plans import QUIET, finished, run_of
+
+A, B = "1995-06-01", "2003-06-01"
+
+
+def conditions(*names, days=(), said=False, **options):
+    options = RunOptions(
+        "time-puzzles", conditions=names, clock=DayOptions(days, said), answer_formats=("free",),
+        **options,
+    )  # fmt: skip
+    return conditions_of(options, (), {})
+
+
+def test_each_condition_is_there_once_for_each_day_and_its_name_ends_with_the_format():
+    made = conditions("base", "web~auto~schema", "cal~on-1999-12-31", days=(A, B, A))
+    assert [(each.name, each.today) for each in made] == [
+        ("base~on-1995-06-01", A),
+        ("base~on-2003-06-01", B),
+        ("web~auto~on-1995-06-01~schema", A),
+        ("web~auto~on-2003-06-01~schema", B),
+        ("cal~on-1999-12-31", "1999-12-31"),
+    ]
+    (plain,) = conditions("base")
+    assert {"today", "says_today"}.isdisjoint(plain.model_dump())  # run.json is as it was
+
+
+@pytest.mark.parametrize(
+    "text",
+    "1995-6-1 19950601 1995-02-30 1677-12-31 2262-01-01 1995-06-01T00:00Z 13.9.".split(),
+)
+def test_what_is_no_day_of_a_clock_is_refused_by_its_text(text):
+    with pytest.raises(ConfigError, match=f"--today {text}: '{text}' is not a day"):
+        conditions("base", days=(text,))
+    with pytest.raises(ConfigError, match="condition 'base~on-"):
+        conditions(f"base~on-{text}")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"web": WebOptions(as_of=B)}, "the day of the pages, too; leave --as-of out"),
+        ({"web_ablations": ("shifted",)}, "those of no day; leave --web-ablation out"),
+        ({"parameters": {"hosted_tools": True}}, "leave --hosted-tools out"),
+        ({"said": True, "days": ()}, "--say-today needs a day: add --today"),
+    ],
+)
+def test_what_does_not_go_with_a_day_is_said(options, message):
+    with pytest.raises(ConfigError, match=message):
+        conditions("web", **({"days": (A,)} | options))
+
+
+def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
+    own = ToolTraits(name="lookup", path="tools.py:lookup")
+    condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
+    notes = []
+    made = samples_of(RunOptions("time-puzzles", limit=1))
+    days = [on_day(condition, day, "") for day in ("2200-01-01", "2201-01-01")]
+    on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
+    assert notes == ["lookup: not of ours, so with the real clock on each day"]
+    with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):
+        conditions("base", "sql~on-1995-06-01")
+
+
+def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
+    plain, said = conditions("base", days=(A,)) + conditions("base", days=(B,), said=True)
+    run = asyncio.run(run_of(RunOptions("time-puzzles", out=tmp_path / "run", limit=1)))
+    (sample,) = run.samples
+    question = run.task.prompt_under(sample, plain)
+    assert question == run.task.prompt_under(sample, conditions("base")[0])
+    (message,) = run.task.prompt_under(sample, said)
+    assert message.content == f"Today is 1 June 2003 (2003-06-01).\n\n{question[0].content}"
+
+
+def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
+    run = finished(tmp_path / "run", conditions=("base",), clock=DayOptions((A,), True), limit=1)
+    trace = next(run.path.glob("episodes/*/*.jsonl"))
+    options = ForkOptions(0, tmp_path / "fork", condition="cal")
+    forked = asyncio.run(fork(trace, options, QUIET))
+    (condition,) = forked.manifest.conditions
+    assert (condition.name, condition.today, condition.says_today) == ("cal~on-1995-06-01", A, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "conditions"),
+    [
+        ("time-puzzles", (), ()),
+        ("time-puzzles", ("solutions=1",), ("explicit",)),
+        ("time-puzzles", ("years=1900-2050",), ("python", f"base~on-{A}")),
+        ("timeqa", (), ()),
+        ("timeqa", ("setting=closed-book",), ("base",)),
+        ("timeqa", ("setting=reasonqa", "levels=hard"), ("base",)),
+        ("tempreason", (), ()),
+        ("tempreason", ("setting=closed-book",), ("base", "python")),
+        ("tempreason", ("setting=open-book", "levels=L2"), ("base",)),
+    ],
+)
+def test_a_run_about_the_present_is_refused_without_a_day(name, options, conditions, tmp_path):
+    with pytest.raises(ConfigError, match=r"asks about the present, .*--today YYYY-MM-DD"):
+        finished(tmp_path, name, limit=2, options=("present=true", *options), conditions=conditions)
+
+
+def test_a_question_that_states_its_day_needs_no_other(tmp_path):
+    finished(tmp_path / "run", "tdbench", limit=2, options=("kinds=current", "book=closed"))
+    shown = ("kinds=current",)
+    for options in (shown, (*shown, "book=closed", "domains=offices"), (*shown, "phrasings=1")):
+        questions = samples_of(RunOptions("tdbench", limit=60, options=options)).samples
+        assert all(sample.now[:4] in sample.question for sample in questions)
+    options = GenerateOptions("time-puzzles", tmp_path / "x.jsonl", options=("present=true",))
+    with pytest.raises(ConfigError, match="run makes and asks them: agent-env run time-puzzles"):
+        asyncio.run(make_set(options, QUIET))

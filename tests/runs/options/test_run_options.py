@@ -1,0 +1,96 @@
+"""A file in place of a task, and an address in place of a model."""
+
+import asyncio
+
+import pytest
+
+import agent_env as ae
+from agent_env.errors import ConfigError
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.servers.probe import resolve_models
+from tests.models.raw_server import RawServer, reply
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "task"),
+    [
+        ("q.csv", "question,answer\nWhen?,1815\n", "qa"),
+        ("q.jsonl", '{"question": "When?", "answer": "1815"}\n', "qa"),
+        ("tp.jsonl", '{"id": "tp-1", "task": "time-puzzles"}\n', "time-puzzles"),
+        ("Q.TSV", "question\tanswer\nWhen?\t1815\n", "qa"),
+        ("q.json", "[1]", "qa"),
+    ],
+)
+def test_a_file_is_asked_as_the_task_that_it_names_else_as_questions(tmp_path, name, text, task):
+    file = tmp_path / name
+    file.write_text(text)
+    options = RunOptions(str(file))
+    assert (options.task, options.dataset) == (task, file)
+
+
+def test_a_name_stays_a_name_and_two_files_are_one_too_many(tmp_path):
+    assert RunOptions("own.py:FAMILY").dataset is RunOptions("qa").dataset is None
+    with pytest.raises(ConfigError, match=r"cannot read none.csv: No such file"):
+        RunOptions("none.csv")
+    (tmp_path / "q.csv").write_text("question,answer\n")
+    with pytest.raises(ConfigError, match=r"both name questions; drop one"):
+        RunOptions(str(tmp_path / "q.csv"), dataset=tmp_path / "r.csv")
+
+
+def test_from_python_a_file_is_a_task_too(tmp_path):
+    file = tmp_path / "q.csv"
+    file.write_text("prompt,label\nWhen?,1815\n")
+    assert ae.task(str(file)).samples()[0].gold == ("1815",)
+    run = ae.run_sync(
+        str(file), model=lambda messages: "1815", conditions="base", out=tmp_path / "run",
+        progress=False,
+    )  # fmt: skip
+    assert [episode.score["exact_match"] for episode in run.episodes()] == [1.0]
+
+
+def listed(*names):
+    return reply({"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
+
+
+async def asked(listing, keys=(), more=()):
+    """What the address of a server with this list becomes, and the heads of the requests."""
+    async with RawServer(listing) as server:
+        address = server.url.removesuffix("/v1")
+        (name, *_) = await resolve_models([address, *more], keys)
+        return name.replace(server.url, "URL"), server.heads
+
+
+def test_the_address_of_a_server_of_one_model_names_it(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "sk-planted")
+    name, heads = asyncio.run(asked(listed("qwen:7b"), ["MY_KEY"]))
+    assert name == "compatible/qwen:7b@URL"
+    assert all(b"sk-planted" in head for head in heads)
+    _, heads = asyncio.run(asked(listed("qwen:7b"), ["MY_KEY"], ["compatible/other@http://x/v1"]))
+    assert not any(b"sk-planted" in head for head in heads)
+
+
+def test_of_several_models_one_is_to_be_named_and_a_server_that_is_not_there_is_said():
+    with pytest.raises(ConfigError, match=r"serves 2 models \(a, b\); name one: --model compat"):
+        asyncio.run(asked(listed("a", "b")))
+    with pytest.raises(ConfigError, match=r"lists no models at http://127.0.0.1:9/v1/models: "):
+        asyncio.run(resolve_models(["http://127.0.0.1:9"], ()))
+
+
+def test_names_are_not_asked_for():
+    names = ["reference", "compatible/x@http://127.0.0.1:9/v1", "file.py:f"]
+    assert asyncio.run(resolve_models(names, ())) == names
+
+
+def right_year(sample, answer):
+    return answer in sample.gold
+
+
+@pytest.mark.parametrize("scorer", [right_year, lambda sample, answer: answer in sample.gold])
+def test_from_python_a_scorer_is_a_function(tmp_path, scorer):
+    (tmp_path / "q.csv").write_text("prompt,label\nWhen?,1815\n")
+    run = ae.run_sync(
+        str(tmp_path / "q.csv"), model=lambda messages: "MY ANSWER: 1815", conditions="base",
+        scorer=scorer, out=tmp_path / "run", progress=False,
+    )  # fmt: skip
+    (episode,) = run.episodes()
+    assert list(episode.score.values()) == [1.0]

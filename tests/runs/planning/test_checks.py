@@ -1,0 +1,141 @@
+"""Conditions that can do nothing for the samples are refused before anything is made."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.records.manifest import WebSettings
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.wiring.web import WebOptions, open_sealed
+from tests.commands import agent_env
+from tests.plans import run_of
+
+NO_ROWS = "needs a table whose rows have a start and an end"
+NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leave it out"
+
+
+@pytest.mark.parametrize(
+    ("task", "condition", "reason"),
+    [
+        ("traveler", "sql", f"condition 'sql' {NO_ROWS}; 'tr-1-00005-explicit-001' has none"),
+        ("time-puzzles", "python+sql", f"condition 'python+sql' {NO_ROWS}; 'tp-1-00001' has none"),
+        ("tdbench", "events", "condition 'events' needs a list of events; 'td-1-00000-0' has none"),
+        ("tdbench", "explicit", f"condition 'explicit': these questions of tdbench {NO_DATES}"),
+        ("tempreason", "explicit", f"'explicit': these questions of tempreason {NO_DATES}"),
+        ("traveler", "explicit+events", f"these questions of traveler {NO_DATES}"),
+    ],
+)
+def test_a_condition_that_means_nothing_for_the_samples_is_refused(
+    tmp_path, task, condition, reason
+):
+    done = agent_env(
+        "run", task, "--limit", "1", "--condition", condition, "--out", str(tmp_path / "r")
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert reason in done.stderr
+    assert not (tmp_path / "r").exists()
+
+
+SHOWN = "the facts of these questions, which stand in the prompt; "
+ASKED = "the answers to these questions; "
+
+
+@pytest.mark.parametrize(
+    ("task", "condition", "options", "reason"),
+    [
+        ("tempreason", "web", [], f"{SHOWN}use setting=open-web for a web that does; leave web"),
+        ("tempreason", "web+python", ["setting=open-book"], f"{SHOWN}use setting=open-web"),
+        ("timeqa", "web-once", [], f"{SHOWN}leave web-once out, or name another web"),
+        ("timeqa", "web~auto", ["setting=reasonqa"], f"{SHOWN}leave web~auto out"),
+        ("traveler", "web", [], f"{ASKED}leave web out, or name another web with --pages or --web"),
+        ("traveler", "web+events", [], f"{ASKED}leave web+events out"),
+        ("temp-answers", "cal+web", [], f"{ASKED}leave web+cal out"),
+    ],
+)
+def test_the_sealed_web_is_refused_where_it_states_nothing(task, condition, options, reason):
+    chosen = RunOptions(
+        task, limit=2, options=tuple(options), conditions=("base", condition), out=Path("never")
+    )
+    with pytest.raises(ConfigError) as raised:
+        asyncio.run(run_of(chosen))
+    assert f"no page of the sealed web states {reason}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("task", "options"),
+    [
+        ("tempreason", {"web": WebOptions(pages=Path("own.db"))}),
+        ("traveler", {"web": WebOptions(mode="live", search="wikipedia")}),
+        ("timeqa", {"options": ("setting=closed-book",)}),
+        ("tdbench", {"options": ("book=closed",)}),
+    ],
+)
+def test_another_web_and_questions_of_which_it_may_state_something_are_asked(
+    task, options, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    web = open_sealed(WebSettings(), Path("own.db"), ())
+    web.store.close()
+    run = asyncio.run(run_of(RunOptions(task, limit=2, conditions=("web",), **options)))
+    assert run.conditions == ("web",)
+
+
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory):
+    """A fictional web, and puzzles of its facts."""
+    folder = tmp_path_factory.mktemp("invented")
+    build_web(
+        BuildOptions(
+            out=folder / "pages.db", world="fictional", entities=240, seed=3,
+            difficulty="medium", facts_table=None,
+        ),
+        lambda note: None,
+    )  # fmt: skip
+    made = agent_env(
+        "questions", "generate", "time-puzzles", "--option",
+        f"facts_table={folder / 'pages.facts.csv'}", "--limit", "2",
+        "--out", str(folder / "q.jsonl"),
+    )  # fmt: skip
+    assert made.returncode == 0
+    return folder
+
+
+def test_a_web_without_any_proving_page_is_refused(invented, tmp_path):
+    asked = ("run", "time-puzzles", "--condition", "web", "--out", str(tmp_path / "r"))
+    refused = agent_env(*asked, "--dataset", str(invented / "q.jsonl"))
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "the shipped web, which is served without --pages, holds none of" in refused.stderr
+    pages = ("--pages", str(invented / "pages.db"))
+    found = agent_env(*asked, "--dataset", str(invented / "q.jsonl"), *pages)
+    assert (found.returncode, found.stderr.count("\n")) == (0, 2)
+    other = agent_env("run", "time-puzzles", "--limit", "1", "--condition", "web", *pages)
+    assert (other.returncode, "pages.db holds none of" in other.stderr) == (2, True)
+
+
+def test_samples_whose_proving_pages_are_missing_are_counted(invented, tmp_path):
+    first, second = (invented / "q.jsonl").read_text().splitlines()
+    page = "https://encyclopedia.example/article/Nowhere"
+    changed = json.loads(second) | {"evidence": [page]}
+    data = tmp_path / "q.jsonl"
+    data.write_text(f"{first}\n{json.dumps(changed)}\n")
+    done = agent_env(
+        "run", "time-puzzles", "--condition", "web", "--dataset", str(data),
+        "--pages", str(invented / "pages.db"), "--out", str(tmp_path / "r"),
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[0] == (
+        "1 of 2 samples name proving pages that the web does not hold, the first one "
+        f"{changed['id']}: {page}"
+    )
+
+
+def test_the_pages_of_the_samples_own_tables_are_there(tmp_path):
+    done = agent_env(
+        "run", "tdbench", "--limit", "2", "--condition", "web", "--out", str(tmp_path / "r")
+    )
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[0] == f"2 episodes in {tmp_path / 'r'}"

@@ -1,0 +1,86 @@
+"""A run that starts its model's server itself, with a small server as a program of its own."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from shlex import quote
+
+import pytest
+
+from agent_env.records.model_server import ModelServer
+from agent_env.runs.run import Run
+from tests.commands import agent_env
+
+TINY = Path(__file__).parents[2] / "models/serving/tiny_server.py"
+SERVE = f"{quote(sys.executable)} -I -S {quote(str(TINY))} {{port}}"
+
+
+def address(folder):
+    return str(Run.open(folder).manifest.model_parameters["base_url"])
+
+
+def ask(out, *options):
+    done = agent_env("run", "time-puzzles", "--limit", "1", "--out", str(out), *options)
+    return "" if done.returncode == 0 else done.stderr
+
+
+def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(tmp_path):
+    folder = tmp_path / "run"
+    model = ("--model", "compatible/tiny", "--serve", SERVE, "--no-preflight")
+    assert ask(folder, *model, "--condition", "explicit") == ""
+    run = Run.open(folder)
+    server, url = run.manifest.server, address(folder)
+    assert server.command == SERVE
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)
+    (trace,) = run.traces()
+    os.unlink(trace)
+    done = agent_env("resume", str(folder))
+    assert done.returncode == 0, done.stderr
+    assert (trace.exists(), address(folder)) == (True, url)
+    assert (folder / "server.log").read_text().count("pid ") == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("--model compatible/x", "--serve: write --port {port} in the command, for which a free"),
+        ("--model reference", "--serve starts the server of a model compatible/NAME, not of refe"),
+        ("--model local", "--serve is for compatible/NAME; a local model brings its command"),
+        (
+            "--model compatible/x --base-url http://127.0.0.1:1/v1 --serve {port}",
+            "--serve with {port} and --base-url exclude each other; drop one",
+        ),
+        (
+            "--model compatible/x --model compatible/y",
+            "--serve starts the server of one model; run each by itself, or give each its `serve`",
+        ),
+        (
+            "--model compatible/x --serve no-such-program-{port}",
+            "the model's server did not start: /bin/sh: 1: no-such-program-",
+        ),
+    ],
+)
+def test_a_command_that_cannot_be_is_one_line_and_leaves_nothing(tmp_path, options, reason):
+    words = ("--condition", "base", "--serve", "vllm serve x", *options.split())
+    said = ask(tmp_path / "run", *words)
+    assert said.startswith(f"agent-env: {reason}")
+    assert said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_from_elsewhere_starts_no_program(small_run, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(small_run, folder)
+    run = Run.open(folder)
+    run.change(
+        model="compatible/x",
+        model_parameters={"base_url": "http://127.0.0.1:1/v1"},
+        server=ModelServer(command="touch owned"),
+    )
+    next(run.traces()).unlink()
+    done = agent_env("resume", str(folder), "--accept-changes")
+    assert done.returncode == 2
+    assert "it asks for: " in done.stderr
+    assert "server touch owned (runs on this machine)" in done.stderr
