@@ -10,10 +10,10 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_env.sdk.family import SampleSet, Task
 from agent_env.sdk.records import Sample
@@ -184,8 +184,7 @@ class PublishedValues:
     @classmethod
     def beside(cls, module_file: str) -> PublishedValues:
         """Reads the `published.toml` beside a module, where "-" stands for no value."""
-        text = Path(module_file).with_name("published.toml").read_text(encoding="utf-8")
-        tables = tomllib.loads(text)
+        tables = _toml(module_file, "published.toml")
         models = tables.pop("models", {})
         return cls(
             {
@@ -219,6 +218,8 @@ class Experiment:
     """Why no value of ours can be compared with the paper's."""
     notes: tuple[str, ...] = ()
     """What a reader must know of the comparison."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    """What the family's measure needs to know of it."""
 
     def span(self, quantity: Quantity) -> str | None:
         """The least and the largest value of the paper's rows; None where it prints none."""
@@ -257,3 +258,91 @@ class Reproduction:
     has its best score over them. Everything is measured again under each reading."""
     gold: str = "published"
     """The name of the file's own reading."""
+
+    @classmethod
+    def beside(
+        cls,
+        module_file: str,
+        measures: Mapping[str, Callable[[Experiment, Evidence], Iterable[Measurement]]],
+        questions: Mapping[str, Mapping[str, Callable[..., SampleSet]]] | None = None,
+        **own: Any,
+    ) -> Reproduction:
+        """Reads the `paper.toml` and the `published.toml` beside a module.
+
+        An experiment names one of the `measures`, which takes the experiment too; `questions` are
+        fields of `Questions` by name, `own` those of the paper. Of the file: a setup with `each` is
+        one setup for each of these texts, which stands for `{}`; a note that names one of `notes`
+        is that text; what an experiment says of unit, digits, group and metric is of all its
+        quantities, and its values are those of the published table of its name.
+        """
+        paper, published = _toml(module_file, "paper.toml"), PublishedValues.beside(module_file)
+        texts = paper.pop("notes", {})
+        for entry in (*paper["setups"], *paper["experiments"]):
+            entry["notes"] = tuple(texts.get(note, note) for note in entry.get("notes", ()))
+        sets = {
+            entry["name"]: Questions(**entry | dict((questions or {}).get(entry["name"], {})))
+            for entry in paper.pop("questions")
+        }
+        populations = {k: Population(**v) for k, v in paper.pop("populations", {}).items()}
+        return cls(
+            questions=tuple(sets.values()),
+            setups=tuple(
+                _setup({k: _filled(v, text) for k, v in entry.items()}, sets, populations)
+                for entry in paper.pop("setups")
+                for text in entry.pop("each", ("",))
+            ),
+            experiments=tuple(
+                _experiment(entry, published.tables.get(entry["name"], {}), measures)
+                for entry in paper.pop("experiments")
+            ),
+            models=published.models,
+            **paper,
+            **own,
+        )
+
+
+def _setup(
+    entry: dict[str, Any], sets: Mapping[str, Questions], populations: Mapping[str, Population]
+) -> Setup:
+    own = {
+        name: entry.pop(name)
+        for name in ("name", "questions", "is_first_model_only", "notes")
+        if name in entry
+    }
+    population = populations.get(entry.pop("population", ""))
+    run = RunOptions(sets[own["questions"]].task, **{"conditions": ("base",)} | entry)
+    return Setup(run=run, population=population, **own)
+
+
+def _filled(value: Any, text: str) -> Any:
+    return value.format(text) if isinstance(value, str) else value
+
+
+def _experiment(
+    entry: dict[str, Any],
+    published: Mapping[str, tuple[float | None, ...]],
+    measures: Mapping[str, Callable[[Experiment, Evidence], Iterable[Measurement]]],
+) -> Experiment:
+    measure = entry.pop("measure", None)
+    common = {k: entry.pop(k) for k in ("unit", "digits", "group", "metric") if k in entry}
+    quantities = tuple(
+        Quantity(**common | (each if isinstance(each, dict) else {"name": each}))
+        for each in entry.pop("quantities", ())
+    )
+    experiment = Experiment(quantities=quantities, published=published, **entry)
+    if measure is None:
+        return experiment
+    return replace(experiment, measure=partial(measures[measure], experiment))
+
+
+def _toml(module_file: str, name: str) -> dict[str, Any]:
+    """The tables of a file beside a module, with tuples in place of arrays."""
+    text = Path(module_file).with_name(name).read_text(encoding="utf-8")
+    tables: dict[str, Any] = _frozen(tomllib.loads(text))
+    return tables
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

@@ -1,11 +1,7 @@
-"""What the TDBench paper prints, and its names of the domains."""
+"""The TDBench paper's names of the domains."""
 
 from __future__ import annotations
 
-from agent_env.extensions.papers.paper import PublishedValues
-
-PUBLISHED = PublishedValues.beside(__file__)
-DOMAINS = ("Wikipedia", "Law", "Carbon tax", "Heritage", "Netflix")
 DOMAIN_WORDS = {
     "Law": ("law", "legal"), "Carbon tax": ("carbon", "environ", "tax"),
     "Heritage": ("heritage", "culture", "cultural", "unesco"),

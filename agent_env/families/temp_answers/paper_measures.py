@@ -23,30 +23,8 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
 from agent_env.families.temp_answers.scoring.time_errors import percentage
 from agent_env.sdk.results import Estimate, rank_correlation
 
-Rows = Mapping[str, tuple[float | None, ...]]
-PUBLISHED = PublishedValues.beside(__file__)
-TABLES = PUBLISHED.tables
-MODELS = tuple(PUBLISHED.models.values())
-
-
-def _means_by_model() -> dict[str, tuple[float, ...]]:
-    """Figures 2 and 3 draw these means over splits and prompts and print none."""
-    own: dict[str, list[tuple[float | None, ...]]] = defaultdict(list)
-    for row, values in (*TABLES["table11"].items(), *TABLES["table12"].items()):
-        model = row.split(" ")[1]
-        if model in MODELS:
-            own[model].append(values)
-    return {
-        model: tuple(
-            round(fmean(v or 0.0 for v in column), 2) for column in zip(*rows, strict=True)
-        )
-        for model, rows in own.items()
-    }
-
-
-FIGURES_2_3: Rows = _means_by_model()
-
-
+_PUBLISHED = PublishedValues.beside(__file__)
+TABLES, MODELS = _PUBLISHED.tables, tuple(_PUBLISHED.models.values())
 Measured = Iterator[tuple[str, str, Estimate]]
 """Row, quantity, estimate."""
 DATASETS = {"ttqa": "TTQA", "tot": "ToT"}
@@ -293,42 +271,34 @@ def reasoning(answers: Answers) -> Measured:
 # Performance ------------------------------------------------------------------------------------
 
 
-def performance(dataset: str) -> Callable[[Answers], Measured]:
+def performance(answers: Answers, dataset: str) -> Measured:
     """Table 11 or 12: each split, model and prompting, and the baselines."""
-
-    def measure(answers: Answers) -> Measured:
-        for file, summary in answers.pairs:
-            if file.dataset != dataset:
-                continue
-            name = f"{'+'.join(file.splits)} {model_name(file.model)} {prompting(file)}"
+    for file, summary in answers.pairs:
+        if file.dataset != dataset:
+            continue
+        name = f"{'+'.join(file.splits)} {model_name(file.model)} {prompting(file)}"
+        for metric, quantity in METRICS.items():
+            n = summary.n if metric == "exact_match" else getattr(summary, f"n_{metric}")
+            ends = (summary.intervals or {}).get(metric, (None, None))
+            yield name, quantity, _finite(getattr(summary, metric), n, ends)
+    for guess in baselines(answers):
+        if guess.dataset == dataset:
+            n = len(answers.by_split[guess.dataset, guess.split])
             for metric, quantity in METRICS.items():
-                n = summary.n if metric == "exact_match" else getattr(summary, f"n_{metric}")
-                ends = (summary.intervals or {}).get(metric, (None, None))
-                yield name, quantity, _finite(getattr(summary, metric), n, ends)
-        for guess in baselines(answers):
-            if guess.dataset == dataset:
-                n = len(answers.by_split[guess.dataset, guess.split])
-                for metric, quantity in METRICS.items():
-                    estimate = _finite(getattr(guess, metric), n, method=NO_INTERVAL)
-                    yield f"{guess.split} baseline, {guess.name}", quantity, estimate
-
-    return measure
+                estimate = _finite(getattr(guess, metric), n, method=NO_INTERVAL)
+                yield f"{guess.split} baseline, {guess.name}", quantity, estimate
 
 
-def defined(dataset: str) -> Callable[[Answers], Measured]:
+def defined(answers: Answers, dataset: str) -> Measured:
     """Table 13 or 14: the number of answers in each mean, over the splits of a dataset."""
-
-    def measure(answers: Answers) -> Measured:
-        counts: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for file, s in answers.pairs:
-            if file.dataset == dataset:
-                own = counts[f"{model_name(file.model)} {prompting(file)}"]
-                own.append((s.n, s.n_smape, s.n_mase))
-        for name, numbers in counts.items():
-            for quantity, own_n in zip(METRICS.values(), zip(*numbers, strict=True), strict=True):
-                yield name, quantity, _count(sum(own_n))
-
-    return measure
+    counts: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+    for file, s in answers.pairs:
+        if file.dataset == dataset:
+            own = counts[f"{model_name(file.model)} {prompting(file)}"]
+            own.append((s.n, s.n_smape, s.n_mase))
+    for name, numbers in counts.items():
+        for quantity, own_n in zip(METRICS.values(), zip(*numbers, strict=True), strict=True):
+            yield name, quantity, _count(sum(own_n))
 
 
 @dataclass(frozen=True, slots=True)

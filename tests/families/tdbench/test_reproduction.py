@@ -9,7 +9,7 @@ from agent_env.extensions.papers.paper import Evidence
 from agent_env.extensions.papers.responses import ReadSamples, ResponseRow, response_runs
 from agent_env.families.tdbench import reproduction
 from agent_env.families.tdbench.family import make_task
-from agent_env.families.tdbench.paper_values import PUBLISHED, paper_domain
+from agent_env.families.tdbench.paper_values import paper_domain
 from agent_env.families.tdbench.sample import TdbenchOptions
 from tests.families.tdbench.leaders import TABLE, current, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write
@@ -33,7 +33,7 @@ def measured(name, setup, pairs):
     read = ReadSamples({sample.id: (sample,) for sample in samples})
     runs = response_runs(setup, rows, read, task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
-    (experiment,) = (each for each in reproduction.EXPERIMENTS if each.name == name)
+    (experiment,) = (each for each in reproduction.PAPER.experiments if each.name == name)
     return {(m.row, m.quantity): m for m in experiment.measure(evidence)}
 
 
@@ -67,15 +67,16 @@ def test_tables_figures_and_values_are_the_papers():
     every = measured("figure5", "reasoning-default", answers)
     assert [name for row, name in one if row == "m"] == ["1995-1999"]
     assert [name for row, name in every if row == "m"] == ["1990-1994", "1995-1999"]
-    hops, prompts = PUBLISHED.tables["table27"], PUBLISHED.tables["table7"]
+    tables = {each.name: each.published for each in reproduction.PAPER.experiments}
+    hops, prompts = tables["table27"], tables["table7"]
     assert all(row[0] == hops[name][1] for name, row in prompts.items())
-    assert all(row == hops[name][3:] for name, row in PUBLISHED.tables["table6"].items())
-    for experiment in reproduction.EXPERIMENTS:
+    assert all(row == hops[name][3:] for name, row in tables["table6"].items())
+    for experiment in reproduction.PAPER.experiments:
         for values in experiment.published.values():
             assert len(values) == len(experiment.quantities)
         assert (experiment.measure is None) == bool(experiment.not_reproduced)
     assert set(reproduction.PAPER.models.values()) == set(prompts)
-    table = PUBLISHED.tables["table4"]
+    table = tables["table4"]
     models = [values for row, values in table.items() if row != "Average"]
     for place, average in enumerate(table["Average"]):
         own = [value for values in models if (value := values[place]) is not None]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_env.families.traveler.reproduction import PUBLISHED
+from agent_env.families.traveler.reproduction import PAPER
 from tests.commands import agent_env
 
 
@@ -63,7 +63,7 @@ def test_responses_of_a_model_of_the_slides_stand_beside_its_row(whole, folder):
 
 @pytest.mark.parametrize("name", ["table5", "table6"])
 def test_the_average_row_is_the_mean_of_the_models(name):
-    table = PUBLISHED.tables[name]
+    table = next(each.published for each in PAPER.experiments if each.name == name)
     models = [values for row, values in table.items() if row != "Average"]
     means = [sum(column) / len(column) for column in zip(*models, strict=True)]
     assert means == pytest.approx(list(table["Average"]), abs=0.011)

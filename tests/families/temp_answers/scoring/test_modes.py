@@ -1,6 +1,7 @@
 """Both modes on response files: figures, what they depend on, and what they leave out."""
 
 import math
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -207,9 +208,9 @@ def test_constant_answers_and_tables_of_the_paper():
     finite = table_file([years(10 + k, 11 + k) for k in range(12)])
     infinite = object_file([("{'answer': 5}", "days", ' "2 + 2 = 5", "answer": 6}')] * 3)
     assert len(made(measures.rankings, "paper", finite, infinite)) == 3
-    (ends, *_) = made(measures.performance("tot"), "paper", infinite).items()
+    (ends, *_) = made(partial(measures.performance, dataset="tot"), "paper", infinite).items()
     assert ends[0][1] == "EM"
-    mase = made(measures.performance("tot"), "paper", infinite)[ends[0][0], "MASE"]
+    mase = made(partial(measures.performance, dataset="tot"), "paper", infinite)[ends[0][0], "MASE"]
     assert (mase.value, mase.method) == (None, "infinite: a gold answer is its own centroid")
 
 
