@@ -17,14 +17,14 @@ from agent_env.version import __version__ as __version__
 if TYPE_CHECKING:
     from agent_env.analysis.result_tables import ResultTable as ResultTable
     from agent_env.api.comparisons import Comparison as Comparison
-    from agent_env.api.comparisons import Study as Study
-    from agent_env.api.comparisons import compare as compare
     from agent_env.api.run import Episode as Episode
     from agent_env.api.run import Run as Run
     from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
+    from agent_env.api.studies import Study as Study
+    from agent_env.api.studies import compare as compare
     from agent_env.episodes.rerun.replay import ReplayResult as ReplayResult
     from agent_env.errors import AgentEnvError as AgentEnvError
     from agent_env.errors import ConfigError as ConfigError
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
-    "agent_env.api.comparisons": ("Comparison", "Study", "compare"),
+    "agent_env.api.comparisons": ("Comparison",),
+    "agent_env.api.studies": ("Study", "compare"),
     "agent_env.runs.planning.objects": ("Condition", "TaskOptions", "task"),
     "agent_env.api.run": ("Episode", "Run"),
     "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),

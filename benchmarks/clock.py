@@ -17,8 +17,8 @@ from pathlib import Path
 
 from agent_env.families.tdbench.sample import answer_in, rows_of
 from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
-from agent_env.runs.options.day import DayOptions, on_their_days
-from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.options.run_options import DayOptions, RunOptions
+from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.conditions import on_day

@@ -20,8 +20,8 @@ from random import Random
 from typing import Any, TypeVar
 
 from agent_env.families.temp_answers.commands import disagreements
+from agent_env.families.temp_answers.modes import score_paper, score_v2, summarize
 from agent_env.families.temp_answers.responses import read_responses
-from agent_env.families.temp_answers.scoring.modes import score_paper, score_v2, summarize
 
 T = TypeVar("T")
 MODELS = ("Alpha-8B", "Alpha-70B", "Beta-mini", "Beta", "Gamma-7B", "Gamma-14B")

@@ -23,8 +23,7 @@ from agent_env.analysis.intervals import (
     minimum_detectable_effect,
     samples_needed,
 )
-from agent_env.analysis.study import Arm
-from agent_env.analysis.tools_check import MARK
+from agent_env.analysis.study import MARK, Arm
 from agent_env.errors import ConfigError
 from agent_env.tasks.conditions import is_twin
 

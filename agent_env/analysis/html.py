@@ -13,7 +13,6 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from agent_env.analysis.text_tables import fits
 from agent_env.extras import missing_of
 from agent_env.records.escaping import visible
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
     from matplotlib.figure import Figure
-
-    from agent_env.analysis.result_tables import Cell, Column
 
 PORTRAIT = 104
 """Characters of a printed table's line; a wider table is on a landscape page."""
@@ -113,12 +110,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
 
-    def weight(cell: Cell, column: Column) -> str:  # what a table is sorted by; empty for unknown
-        value = cell[0] if isinstance(cell, tuple) else cell
-        return "" if value is None else f"{value:.9g}" if isinstance(value, float) else str(value)
-
-    environment.filters["weight"] = weight
-    environment.tests["wide"] = lambda t: t.name != "settings" and not fits(t, PORTRAIT)
+    environment.tests["wide"] = lambda t: t.name != "settings" and not t.fits(PORTRAIT)
     return environment
 
 

@@ -14,17 +14,20 @@ from typing import Any, Self
 from pydantic import BaseModel
 
 from agent_env.analysis.provenance import Provenance, Provenances
-from agent_env.analysis.tools_check import MARK, served_notice, with_mark
 from agent_env.analysis.totals import Totals, episode_cost, totals
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import short_names
+from agent_env.models.addresses import served_name, short_names
+from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.scoring.calls_in_text import answer_with_call
 from agent_env.tasks.conditions import sample_under
-from agent_env.tasks.shortcuts import Shortcut, answered_by
+from agent_env.tasks.shortcut_scores import answered_by
+from agent_env.tasks.shortcuts import Shortcut
 from agent_env.tasks.task import AnalysisHooks, Task
 
+MARK = " (!)"
+"""Behind the name of a condition that cannot mean what its name says."""
 ORACLE = "sees gold"
 """The run's name of a shortcut that sees the gold."""
 TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
@@ -480,6 +483,21 @@ def _served(runs: Sequence[RunData]) -> Iterable[str]:
             yield f"{run.name}: {notice}."
 
 
+def served_notice(manifest: Manifest, served_models: Iterable[tuple[str, ...]]) -> str | None:
+    """What to say where the server's names for the model change, or are not the preflight's;
+    `served_models` has those of each episode. None where there is nothing to say."""
+    counts = Counter(name for names in served_models for name in names)
+    before = [p.served_model for p in manifest.preflights if p.served_model is not None]
+    if len(counts) > 1 or (before and counts and not counts.keys() <= set(before)):
+        counts_text = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
+        first = f"; the preflight saw {before[-1]}" if before else ""
+        return f"the server changed its model: answered by {counts_text}{first}"
+    expected = served_name(manifest.model)
+    if before and not is_listed(expected, before):
+        return f"asked for {expected}, answered by {before[-1]}"
+    return None
+
+
 def _gaps(arms: Sequence[Arm]) -> Iterable[str]:
     for arm in arms:
         counts = arm.outcomes
@@ -498,3 +516,8 @@ def metric_failures(arms: Sequence[Arm]) -> Iterator[str]:
         errors = Counter(each for o in arm.observations for each in o.failed_metrics.items())
         for (name, text), n in errors.items():
             yield f"{arm.label}: the metric {name} failed on {n} episodes, in no mean of it: {text}"
+
+
+def with_mark(name: str, problems: Mapping[str, str]) -> str:
+    """The condition's name, with a mark where it cannot mean what it says."""
+    return name + MARK if name in problems else name

@@ -7,23 +7,14 @@ episodes with a call, first steps that had to call a tool, calls that a model wr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.models.addresses import served_name
-from agent_env.models.server_facts import is_listed
-from agent_env.records.manifest import Manifest
+from agent_env.analysis.study import Arm
 from agent_env.records.schema import Episode
 from agent_env.scoring.calls_in_text import remedy
-
-if TYPE_CHECKING:
-    from agent_env.analysis.study import Arm
-
-MARK = " (!)"
-"""Behind the name of a condition that cannot mean what its name says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +152,3 @@ def tools_problems(arms: Sequence[Arm]) -> Iterator[str]:
                 f"{label}: in {row.invented} of {row.episodes} episodes the model wrote results of "
                 "tools itself; they were cut off, and the model was sent the tools' own."
             )
-
-
-def with_mark(name: str, problems: Mapping[str, str]) -> str:
-    """The condition's name, with a mark where it cannot mean what it says."""
-    return name + MARK if name in problems else name
-
-
-def served_notice(manifest: Manifest, served_models: Iterable[tuple[str, ...]]) -> str | None:
-    """What to say where the server's names for the model change, or are not the preflight's;
-    `served_models` has those of each episode. None where there is nothing to say."""
-    counts = Counter(name for names in served_models for name in names)
-    before = [p.served_model for p in manifest.preflights if p.served_model is not None]
-    if len(counts) > 1 or (before and counts and not counts.keys() <= set(before)):
-        counts_text = ", ".join(f"{name} in {n} episodes" for name, n in counts.most_common())
-        first = f"; the preflight saw {before[-1]}" if before else ""
-        return f"the server changed its model: answered by {counts_text}{first}"
-    expected = served_name(manifest.model)
-    if before and not is_listed(expected, before):
-        return f"asked for {expected}, answered by {before[-1]}"
-    return None

@@ -171,9 +171,10 @@ class Run:
             >>> ae.open("runs/first").compare().differences.rows[0][0]
             'explicit − base'
         """
-        from agent_env.api.comparisons import compare
+        from agent_env.api.comparisons import comparison_of
 
-        return compare(self, *others, **options)
+        runs = (self, *others)
+        return comparison_of([r._run if isinstance(r, Run) else r for r in runs], options)
 
     def save(self, file: Path | str) -> None:
         """Writes its comparison: `.html` a report, `.md`, `.json` or `.tex` the tables, `.csv` a
@@ -306,7 +307,9 @@ class Episode:
     @property
     def provenance(self) -> Provenance | None:
         """Where its answer came from, by rules; None where that is unknown."""
-        return self._run.assess(self._run.events(self.trace).events).provenance
+        from agent_env.runs.scores.assessment import assess
+
+        return assess(self._run, self._run.events(self.trace).events).provenance
 
     def transcript(self, full: bool = False) -> str:
         """The episode readably, as `agent-env show` prints it; long texts cut unless `full`."""

@@ -45,7 +45,7 @@ def compare(
     Example: agent-env compare runs/a runs/b --to md --out compared.md --figures figures,
     or agent-env compare plain=a.eval tools=b.eval --html report.html
     """
-    from agent_env.analysis.text_tables import PROSE
+    from agent_env.analysis.result_tables import PROSE
     from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
     from agent_env.runs.comparing.compare import (
         FIRST,
@@ -159,8 +159,10 @@ def show(
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         if as_json:
+            from agent_env.runs.scores.assessment import assess
+
             run = Run.open(trace.parents[2])
-            record = run.assess(run.events(trace).events).provenance
+            record = assess(run, run.events(trace).events).provenance
             print(record.model_dump_json() if record else "null")
             return
         for part in episode_text(trace, full):

@@ -36,7 +36,7 @@ Wide = Annotated[
 def print_table(table: ResultTable, wide: bool = False, most: int | None = None) -> None:
     """The table as wide as the terminal (or a line of `most` characters); with `wide` all columns,
     where it is to be read aloud, a sentence for each row."""
-    from agent_env.analysis.text_tables import table_text
+    from agent_env.analysis.result_tables import table_text
     from agent_env.runs.screen.terminal import is_plain, room
 
     width = None if wide else room() if most is None else min(room() or most, most)

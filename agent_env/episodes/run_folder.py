@@ -354,6 +354,15 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:
+    """31 bits from the run's seed, the sample and the repeat; equal under all conditions, which
+    keeps pairs comparable."""
+    if model_seed is None:
+        return None
+    digest = hashlib.sha256(f"{model_seed}/{key.sample}/{key.repeat}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") >> 1
+
+
 def trace_file(path: Path) -> Path:
     """The trace at this path, also if it is written as RUN/CONDITION/SAMPLE.REPEAT."""
     run = path.parent.parent

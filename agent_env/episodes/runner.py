@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import hashlib
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, contextmanager
@@ -17,7 +16,7 @@ from agent_env.episodes.calls.caller import CUT_OFF, Caller, Calls, RecordingMod
 from agent_env.episodes.calls.reply_cache import Asking
 from agent_env.episodes.disturbances import ToolFaults
 from agent_env.episodes.rerun.resume import TraceOpener, resume_episode, with_recorded_start
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder, pending
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, episode_seed, pending
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
@@ -320,15 +319,6 @@ class Runner:
             return await loop.run(sample, attempt)
         finally:
             back.go_live()
-
-
-def episode_seed(model_seed: int | None, key: EpisodeKey) -> int | None:
-    """31 bits from the run's seed, the sample and the repeat; equal under all conditions, which
-    keeps pairs comparable."""
-    if model_seed is None:
-        return None
-    digest = hashlib.sha256(f"{model_seed}/{key.sample}/{key.repeat}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") >> 1
 
 
 NEW_OBJECTS = 20_000

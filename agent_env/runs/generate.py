@@ -20,7 +20,7 @@ from agent_env.registry import load_path
 from agent_env.runs.options.run_options import ApiKeyEnv
 from agent_env.tasks.family import Family, SampleSet, by_digest
 from agent_env.tasks.sample_files import write_whole
-from agent_env.tasks.shortcuts import solved_by
+from agent_env.tasks.shortcut_scores import solved_by
 from agent_env.wiring.models import make_model
 from agent_env.wiring.registry import load_family
 from agent_env.wiring.trust import own_plugins

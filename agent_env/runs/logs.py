@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.study import RunData, Study
     from agent_env.records.imported import ImportSource
     from agent_env.records.manifest import Manifest
-    from agent_env.runs.run import Run
     from agent_env.tasks.task import Task
 
 Note = Callable[[str], None]
@@ -31,9 +30,13 @@ class Logs(Protocol):
 
     @staticmethod
     def study_of_imported(
-        runs: Sequence[tuple[Run, RunData]], cluster: str | None, strict: bool, note: Note
+        runs: Sequence[RunData],
+        metrics: Mapping[str, tuple[str, ...]],
+        cluster: str | None,
+        strict: bool,
+        note: Note,
     ) -> Study:
-        """The same of runs that were made of logs."""
+        """The same of runs that were made of logs, with the metrics of each by its name."""
 
     @staticmethod
     def imported_task(manifest: Manifest, source: ImportSource) -> Task:

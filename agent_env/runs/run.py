@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
-    from agent_env.runs.scores.assessment import Assessment
     from agent_env.tasks.task import FaultFinder, Task
 
 
@@ -186,12 +185,6 @@ class Run(RunFolder):
             place = data.find(mark, place + 1)
         return None
 
-    def questions_again(self, dataset: Path | None) -> dict[str, bytes]:
-        """The bytes of its samples and tables, made again; ConfigError where they are others."""
-        from agent_env.runs.planning.questions_again import questions_again
-
-        return questions_again(self, dataset)
-
     def first_messages(self, sample: Sample, condition: schema.Condition) -> tuple[Message, ...]:
         """What the model is sent first of the sample under the condition."""
         contexts = contexts_of(self, self.manifest)
@@ -295,12 +288,6 @@ class Run(RunFolder):
         except TraceError as exc:
             return TraceEvents(exc.sound.events, str(exc))
         return TraceEvents(events, self.misfit(trace, self.identity(), events))
-
-    def assess(self, events: list[Event]) -> Assessment:
-        """The score by the current scorer, and where the answer came from, by rules."""
-        from agent_env.runs.scores.assessment import assess
-
-        return assess(self, events)
 
     @cached_property
     def find_faults(self) -> FaultFinder | None:

@@ -37,7 +37,8 @@ def read_study(
     opened = [Run.open(folder, objects) for folder in folders]
     runs = [run.data(note, names[run.path]) for run in opened]
     if all(run.is_log for run in runs):
-        return logs().study_of_imported(list(zip(opened, runs, strict=True)), cluster, strict, note)
+        metrics = {str(run.path): run.task.metrics for run in opened}
+        return logs().study_of_imported(runs, metrics, cluster, strict, note)
     if cluster is not None:
         raise ConfigError(f"--cluster {cluster}: it is of logs; a run's task has its own clusters")
     return Study.of(runs, opened[0].task, strict)

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from agent_env.runs.options.run_options import RunOptions as RunOptions
     from agent_env.runs.planning.plan import samples_of as samples_of
     from agent_env.runs.planning.plan import task_of as task_of
+    from agent_env.runs.planning.questions_again import questions_again as questions_again
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue
     from agent_env.runs.run import Run as Run
+    from agent_env.runs.scores.assessment import assess as assess
     from agent_env.runs.scores.score import score_folder as score_folder
     from agent_env.runs.screen.progress import Progress as Progress
     from agent_env.runs.start import Listener as Listener

@@ -28,7 +28,8 @@ from agent_env.tasks.sample_files import (
     read_samples,
     samples_bytes,
 )
-from agent_env.tasks.shortcuts import AnswerText, answered_by
+from agent_env.tasks.shortcut_scores import answered_by
+from agent_env.tasks.shortcuts import AnswerText
 from agent_env.tasks.task import Task
 from agent_env.testing.fakes import raise_findings, raised
 from agent_env.wiring.registry import FAMILIES, load_family

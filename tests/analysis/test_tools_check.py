@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.analysis import tools_check
-from agent_env.analysis.study import Arm, observe
+from agent_env.analysis.study import Arm, observe, served_notice, with_mark
 from agent_env.records.manifest import Manifest, Preflight
 from agent_env.records.schema import Condition, Episode, Score
 
@@ -33,7 +33,7 @@ def episode(condition, sample, tokens, **fields):
 def arms_of(run, episodes):
     return [
         Arm(
-            tools_check.with_mark(condition.name, run.problems), "r", run.model, condition,
+            with_mark(condition.name, run.problems), "r", run.model, condition,
             tuple(
                 observe(
                     each,
@@ -145,4 +145,4 @@ def test_calls_are_counted_and_the_table_says_what_is_wrong():
 )
 def test_another_model_is_said(before, seen, notice):
     tried = Preflight(at="", model="compatible/smollm2", served_model=before)
-    assert tools_check.served_notice(manifest(BASE, preflights=(tried,)), seen) == notice
+    assert served_notice(manifest(BASE, preflights=(tried,)), seen) == notice

@@ -7,7 +7,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.registry import Plugins
 from agent_env.tasks.sample_files import samples_bytes
-from agent_env.tasks.shortcuts import solved_by
+from agent_env.tasks.shortcut_scores import solved_by
 from agent_env.wiring.registry import FAMILIES
 from tests.commands import agent_env
 from tests.plans import finished

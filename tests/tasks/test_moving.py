@@ -11,8 +11,8 @@ from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.sources import NOW, sources
 from agent_env.records.schema import Condition, Message, ToolCall
-from agent_env.runs.options.day import on_their_days
 from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.family import by_digest

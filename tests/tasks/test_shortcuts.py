@@ -14,7 +14,8 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.shortcuts import Shortcut, answered_by, solved_by
+from agent_env.tasks.shortcut_scores import answered_by, solved_by
+from agent_env.tasks.shortcuts import Shortcut
 from agent_env.wiring.registry import load_family, task_names
 from tests.ended import ended
 

@@ -10,9 +10,9 @@ from agent_env.analysis.contrasts import Contrast
 from agent_env.analysis.intervals import Estimate
 from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import QUANTITIES, RARE, Arm
+from agent_env.analysis.study import MARK, QUANTITIES, RARE, Arm
 from agent_env.analysis.summary import TROUBLES, notes_on_calls, on_forms
-from agent_env.analysis.tools_check import MARK, tools_check_table, tools_checks, tools_problems
+from agent_env.analysis.tools_check import tools_check_table, tools_checks, tools_problems
 from agent_env.analysis.totals import sum_known
 from agent_env.tasks.shortcuts import Shortcut
 

@@ -25,8 +25,7 @@ from agent_env.episodes.rerun.resume import (
     text_diff,
     with_recorded_start,
 )
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.runner import episode_seed
+from agent_env.episodes.run_folder import EpisodeKey, RunFolder, episode_seed
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts

@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import arguments_of, storable
+from agent_env.extensions.interop.chat import arguments_of, storable
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec, Usage
 
 STOPS = {

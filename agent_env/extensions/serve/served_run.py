@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
-from agent_env.sdk.run import Run, RunOptions, Turn, make_environment
+from agent_env.sdk.run import Run, RunOptions, Turn, make_environment, questions_again
 from agent_env.sdk.trace import EpisodeKey
 
 if TYPE_CHECKING:
@@ -396,7 +396,7 @@ async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run
     run = await make_environment(replace(options, limits=limits), note, is_sealed=True)
     # writes the held samples of a new run where they could not be made again
     try:
-        run.questions_again(options.dataset)
+        questions_again(run, options.dataset)
     except ConfigError as exc:
         run.release()
         note(f"{run.path / SAMPLES_FILE} is readable, gold answers included: {exc}")
@@ -436,7 +436,7 @@ def seal(run: Run, dataset: Path | None, note: Callable[[str], None]) -> None:
     run again. ConfigError where these cannot be had."""
     is_there = (run.path / SAMPLES_FILE).exists()
     try:
-        files = run.questions_again(dataset)
+        files = questions_again(run, dataset)
     except ConfigError as exc:
         if not is_there:
             raise

@@ -44,7 +44,7 @@ from agent_env.extensions.viewer.story import (
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.records import visible
 from agent_env.sdk.results import rendered
-from agent_env.sdk.run import IndexedRun
+from agent_env.sdk.run import IndexedRun, assess
 
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
@@ -439,7 +439,7 @@ class _Opened:
         self.stamp = _file_stamp(trace)
         self.read = run.events(trace)
         self.story: Story | None = story(self.read.events, run.manifest.model_facts)
-        self.verdict = run.assess(self.read.events)
+        self.verdict = assess(run, self.read.events)
 
     @property
     def deciding_calls(self) -> set[str]:

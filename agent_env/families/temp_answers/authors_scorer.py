@@ -24,7 +24,7 @@ def score(sample: Sample, episode: Episode) -> Score:
 
 
 def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
-    from agent_env.families.temp_answers.scoring.modes import score_paper
+    from agent_env.families.temp_answers.modes import score_paper
 
     dataset = "tot" if question.keys else "ttqa"
     prefilled = is_continued(question, episode.answer)

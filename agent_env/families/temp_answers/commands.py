@@ -11,6 +11,16 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
+from agent_env.families.temp_answers.modes import (
+    Item,
+    ModeScores,
+    ScaleGroup,
+    Summary,
+    paper_group,
+    score_paper,
+    score_v2,
+    summarize,
+)
 from agent_env.families.temp_answers.paper_measures import Answers, Guess, baselines
 from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.families.temp_answers.responses import (
@@ -22,16 +32,6 @@ from agent_env.families.temp_answers.responses import (
     response_row,
 )
 from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
-from agent_env.families.temp_answers.scoring.modes import (
-    Item,
-    ModeScores,
-    ScaleGroup,
-    Summary,
-    paper_group,
-    score_paper,
-    score_v2,
-    summarize,
-)
 from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError, DatasetError

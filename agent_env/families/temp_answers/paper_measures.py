@@ -11,10 +11,10 @@ from statistics import fmean, median, pstdev
 from typing import Literal
 
 from agent_env.extensions.papers.paper import PublishedValues
+from agent_env.families.temp_answers.modes import Item, ModeScores, Summary
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
-from agent_env.families.temp_answers.scoring.modes import Item, ModeScores, Summary
 from agent_env.families.temp_answers.scoring.paper_answers import (
     MARKER,
     scaled_error,

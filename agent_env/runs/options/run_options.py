@@ -20,7 +20,6 @@ from agent_env.models.addresses import base_urls, key_variables, with_variable
 from agent_env.models.settings import ModelParameters
 from agent_env.permits import Permit
 from agent_env.protocols import Limits
-from agent_env.records.disturbance import Disturbance
 from agent_env.records.manifest import Manifest, StudyUse
 from agent_env.records.options import (
     DISTURBANCES,
@@ -36,8 +35,6 @@ from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.options.batch import BatchOptions
-from agent_env.runs.options.day import DayOptions
-from agent_env.runs.options.disturbances import run_disturbances
 from agent_env.tasks.sample_files import TABLES, task_in
 from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
@@ -90,6 +87,33 @@ class DisturbanceOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DayOptions:
+    """The day, and whether the prompt says it."""
+
+    today: Annotated[
+        tuple[str, ...],
+        Opt(
+            "The date in the model's world: for the sealed web, for calendars, for the clock of "
+            "python, and for questions about the present. Repeatable: each condition once for "
+            "each day, as web~on-1995-06-01. Default: no such day, the real clock.",
+            DISTURBANCES,
+            metavar="YYYY-MM-DD",
+            manifest="conditions",
+            reach=Reach.NOTHING,
+        ),
+    ] = ()
+    say_today: Annotated[
+        bool,
+        Opt(
+            "Begin each question with the day of --today.",
+            DISTURBANCES,
+            manifest="conditions",
+            reach=Reach.NOTHING,
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,13 +423,6 @@ class RunOptions:
     def web_mode(self) -> str:
         """The web's mode, or `hosted` where the provider's own tools stand for ours."""
         return "hosted" if self.parameters.get("hosted_tools") is True else self.web.mode
-
-    def disturbances_of(self, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
-        """What these options do to the worlds of the conditions; ConfigError for what no condition
-        can have."""
-        if not (self.web_ablations or self.disturbance.faults or self.disturbance.attacks):
-            return ()
-        return run_disturbances().disturbed(self, conditions)
 
     @property
     def condition_names(self) -> tuple[str, ...]:

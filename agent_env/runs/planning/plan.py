@@ -22,10 +22,10 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Condition, MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
-from agent_env.runs.options.batch import batch_settings
-from agent_env.runs.options.day import check_days, on_their_days
-from agent_env.runs.options.disturbances import run_disturbances
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
+from agent_env.runs.planning.batch import batch_settings
+from agent_env.runs.planning.days import check_days, on_days, on_their_days
+from agent_env.runs.planning.disturbances import run_disturbances
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.servers.serving import with_server
 from agent_env.tasks.conditions import (
@@ -318,9 +318,10 @@ def conditions_of(
         contexts = ["cited"]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps, options.permit)
-    worlds = with_disturbances(first, options.disturbances_of(first))
-    worlds = with_agents(worlds, agents_of(options.agents))
-    return with_formats(options.clock.on_days(worlds, options), options.answer_formats or ("free",))
+    changed = (options.web_ablations, options.disturbance.faults, options.disturbance.attacks)
+    made = run_disturbances().disturbed(options, first) if any(changed) else ()
+    worlds = with_agents(with_disturbances(first, made), agents_of(options.agents))
+    return with_formats(on_days(worlds, options), options.answer_formats or ("free",))
 
 
 def agents_of(names: Sequence[str]) -> list[AgentUse | None]:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
-from agent_env.runs.options.day import on_their_days
-from agent_env.runs.options.disturbances import run_disturbances
 from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.days import on_their_days
+from agent_env.runs.planning.disturbances import run_disturbances
 from agent_env.runs.planning.plan import planned_pages, select_samples
 from agent_env.runs.run import Run
 from agent_env.tasks.family import SampleSet, by_digest

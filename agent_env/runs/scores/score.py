@@ -180,7 +180,7 @@ class RunScores:
             )
 
     def _served(self) -> str | None:
-        from agent_env.analysis.tools_check import served_notice
+        from agent_env.analysis.study import served_notice
 
         every = (o.episode for arm in self.comparison.study.arms for o in arm.observations)
         return served_notice(self.manifest, (each.served_models for each in every if each))
@@ -256,7 +256,7 @@ def _context_of(
 ) -> tuple[Manifest | None, Sample | None, Assessment]:
     """The manifest, sample and assessment of a trace; the last names what is missing."""
     from agent_env.runs.run import Run
-    from agent_env.runs.scores.assessment import Assessment
+    from agent_env.runs.scores.assessment import Assessment, assess
     from agent_env.tasks.conditions import sample_under
 
     path = trace.absolute().parent.parent.parent
@@ -270,7 +270,7 @@ def _context_of(
         return None, None, Assessment(None, None, str(exc))
     if not isinstance(events[0], EpisodeStarted):
         return manifest, None, Assessment(None, None, "the trace has no beginning")
-    verdict = run.assess(events)
+    verdict = assess(run, events)
     sample = run.sample(events[0].sample) if verdict.score else None
     asked = sample and sample_under(sample, events[0].condition)
     return manifest, asked, verdict

@@ -91,8 +91,7 @@ def in_all(runs: Sequence[Standing], limits: RunLimits | None) -> Standing:
 
 def as_table(rows: Sequence[Standing], width: int) -> str:
     """A line for each below the headings; of one model without its name."""
-    from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.analysis.text_tables import text_table
+    from agent_env.analysis.result_tables import Column, ResultTable, text_table
 
     columns = tuple(Column(name, rank=rank, if_any=name == "failed")
                     for name, rank in COLUMNS.items())  # fmt: skip

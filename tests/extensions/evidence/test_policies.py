@@ -12,6 +12,7 @@ from agent_env.analysis.statistics.provenance import answers, records_of
 from agent_env.extensions.evidence.statistics import ablation, attacks, faults
 from agent_env.extensions.reference.policy import GiverUp, Guesser, Reference, Rememberer
 from agent_env.runs.run import Run
+from agent_env.runs.scores.assessment import assess
 from agent_env.runs.scores.score import episode_text
 
 WORLDS = {"web_ablations": ["shifted", "blocked"], "attacks": ["false-page"]}
@@ -160,7 +161,7 @@ def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     for records in records_of(comparison).values():
         for record in records[:2]:
             trace = run.trace_of(record.episode)
-            assert run.assess(run.events(trace).events).provenance == record
+            assert assess(run, run.events(trace).events).provenance == record
             *_, verdict = episode_text(trace, objects=run.objects)
             assert f"== where it came from: {record.episode}: {record.verdict}" in verdict
     _, comparison, _ = planted

@@ -21,8 +21,7 @@ from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.extensions.facts.web_cli import BuildOptions, build_web
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.runs.options.day import DayOptions
-from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.options.run_options import DayOptions, RunOptions
 from agent_env.runs.start import start_run
 from benchmarks.aging_worlds import later_dates, leaks
 from tests.plans import QUIET

@@ -4,7 +4,7 @@ import pytest
 
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.tasks.shortcuts import answered_by
+from agent_env.tasks.shortcut_scores import answered_by
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 TABLES = {TABLE.digest: TABLE}

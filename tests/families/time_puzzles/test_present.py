@@ -10,7 +10,8 @@ from agent_env.errors import ConfigError
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.records.schema import Condition
-from agent_env.runs.options.day import DayOptions, on_their_days
+from agent_env.runs.options.run_options import DayOptions
+from agent_env.runs.planning.days import on_their_days
 from agent_env.tasks.conditions import on_day, sample_under
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended

@@ -10,7 +10,7 @@ from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.records.schema import MaterialTable
 from agent_env.tasks.family import by_digest
-from agent_env.tasks.shortcuts import answered_by
+from agent_env.tasks.shortcut_scores import answered_by
 
 from .sets import vague
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import arguments_of
+from agent_env.extensions.interop.chat import arguments_of
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.models import chat_tool
 from agent_env.sdk.records import Manifest, Message, ModelFacts, ToolCall, Usage

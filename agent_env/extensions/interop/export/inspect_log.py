@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.extensions.interop.export.chat import arguments_of, storable
+from agent_env.extensions.interop.chat import arguments_of, storable
 from agent_env.extensions.interop.export.source import Choice, EpisodeRecord, Source
 from agent_env.extensions.interop.inspect_chat import (
     STOPS,

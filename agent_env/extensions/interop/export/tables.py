@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.extensions.interop.export.chat import as_line, storable
+from agent_env.extensions.interop.chat import as_line, storable
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.commands import need_extra
 from agent_env.sdk.records import ModelFacts, Usage

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.interop.export.chat import as_line
+from agent_env.extensions.interop.chat import as_line
 from agent_env.extensions.interop.export.source import EpisodeRecord, Source
 from agent_env.sdk.models import chat_message, chat_tool
 

@@ -3,7 +3,7 @@ and the scores that its source gave them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Task
 from agent_env.sdk.records import Condition, Episode, ImportSource, Manifest, Message, Sample, Score
 from agent_env.sdk.results import RunData, Study, assemble
-from agent_env.sdk.run import Run
 
 
 def imported_task(manifest: Manifest, source: ImportSource) -> Task:
@@ -73,19 +72,20 @@ def study_of_logs(
 
 
 def study_of_imported(
-    runs: Sequence[tuple[Run, RunData]],
+    runs: Sequence[RunData],
+    metrics: Mapping[str, tuple[str, ...]],
     cluster: str | None,
     strict: bool,
     note: Callable[[str], None],
 ) -> Study:
     """As of the logs that the runs were made of."""
-    log.note_tasks([data.manifest.task for _, data in runs], note)
-    same = {"task": runs[0][1].manifest.task}
+    log.note_tasks([data.manifest.task for data in runs], note)
+    same = {"task": runs[0].manifest.task}
     return assemble(
-        [replace(data, manifest=data.manifest.model_copy(update=same)) for _, data in runs],
-        log.common_metrics({str(run.path): run.task.metrics for run, _ in runs}),
+        [replace(data, manifest=data.manifest.model_copy(update=same)) for data in runs],
+        log.common_metrics(metrics),
         strict,
-        hooks=log.hooks_of([each for _, data in runs for each in data.samples.values()], cluster),
+        hooks=log.hooks_of([each for data in runs for each in data.samples.values()], cluster),
     )
 
 

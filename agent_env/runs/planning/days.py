@@ -4,84 +4,52 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Annotated
 
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.records.options import DISTURBANCES, Opt
-from agent_env.records.reach import Reach
 from agent_env.records.schema import Condition, Sample
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.task import CannotShift, Task
 from agent_env.tasks.tool_registry import traits_of
 
-if TYPE_CHECKING:
-    from agent_env.runs.options.run_options import RunOptions
 
-
-@dataclass(frozen=True, slots=True)
-class DayOptions:
-    """The day, and whether the prompt says it."""
-
-    today: Annotated[
-        tuple[str, ...],
-        Opt(
-            "The date in the model's world: for the sealed web, for calendars, for the clock of "
-            "python, and for questions about the present. Repeatable: each condition once for "
-            "each day, as web~on-1995-06-01. Default: no such day, the real clock.",
-            DISTURBANCES,
-            metavar="YYYY-MM-DD",
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
-    say_today: Annotated[
-        bool,
-        Opt(
-            "Begin each question with the day of --today.",
-            DISTURBANCES,
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = False
-
-    def on_days(
-        self, conditions: Sequence[Condition], options: RunOptions
-    ) -> tuple[Condition, ...]:
-        """Each condition on each day; ConfigError for what cannot have a day."""
-        days = dict.fromkeys(self.today)
-        dated = tuple(
-            self._said(each)
-            for condition in conditions
-            for each in (
-                [on_day(condition, day, f"--today {day}") for day in days]
-                if days and condition.today is None
-                else [condition]
-            )
+def on_days(conditions: Sequence[Condition], options: RunOptions) -> tuple[Condition, ...]:
+    """Each condition on each day; ConfigError for what cannot have a day."""
+    days = dict.fromkeys(options.clock.today)
+    dated = tuple(
+        _said(each, options)
+        for condition in conditions
+        for each in (
+            [on_day(condition, day, f"--today {day}") for day in days]
+            if days and condition.today is None
+            else [condition]
         )
-        names = [each.name for each in dated]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ConfigError(f"condition '{twice}' is named twice with --today; name it once")
-        if (first := next((each for each in dated if each.today is not None), None)) is None:
-            if self.say_today:
-                raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
-            return dated
-        _check(first, options)
-        cited = (each.name for each in dated if each.today and each.context == "cited")
-        if (name := next(cited, None)) is not None and not options.cited_from:
-            raise ConfigError(
-                f"condition '{name}': the pages that it would show are those of no day; name with "
-                "--cited-from a run of that day"
-            )
+    )
+    names = [each.name for each in dated]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise ConfigError(f"condition '{twice}' is named twice with --today; name it once")
+    if (first := next((each for each in dated if each.today is not None), None)) is None:
+        if options.clock.say_today:
+            raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
         return dated
+    _check(first, options)
+    cited = (each.name for each in dated if each.today and each.context == "cited")
+    if (name := next(cited, None)) is not None and not options.cited_from:
+        raise ConfigError(
+            f"condition '{name}': the pages that it would show are those of no day; name with "
+            "--cited-from a run of that day"
+        )
+    return dated
 
-    def _said(self, condition: Condition) -> Condition:
-        is_said = condition.says_today or (self.say_today and condition.today is not None)
-        return condition.model_copy(update={"says_today": is_said})
+
+def _said(condition: Condition, options: RunOptions) -> Condition:
+    is_said = condition.says_today or (options.clock.say_today and condition.today is not None)
+    return condition.model_copy(update={"says_today": is_said})
 
 
 def check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:

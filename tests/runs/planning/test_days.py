@@ -9,8 +9,8 @@ from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
 from agent_env.runs.generate import GenerateOptions, make_set
-from agent_env.runs.options.day import DayOptions, on_their_days
-from agent_env.runs.options.run_options import ForkOptions, RunOptions
+from agent_env.runs.options.run_options import DayOptions, ForkOptions, RunOptions
+from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import conditions_of, samples_of, task_of
 from agent_env.tasks.conditions import on_day
 from agent_env.wiring.web import WebOptions
