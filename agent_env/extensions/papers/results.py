@@ -8,7 +8,7 @@ a part of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_env.extensions.papers.paper import Experiment, Quantity
@@ -57,25 +57,6 @@ class ExperimentResult:
     def is_reproduced(self) -> bool:
         """Whether there is a figure of ours."""
         return any(row.is_measured for row in self.rows)
-
-
-def measurements(
-    table: ResultTable, columns: Mapping[str, str], n: str = "n", scale: float = 1
-) -> Iterator[Measurement]:
-    """A table of ours as measurements: `columns` maps its headings to the paper's quantities, its
-    first column is the row, `n` the heading of the number of samples."""
-    headings = [column.name for column in table.columns]
-    count_at = headings.index(n) if n in headings else None
-    for cells in table.rows:
-        count = None if count_at is None else cells[count_at]
-        samples = count if isinstance(count, int) else 0
-        for heading, quantity in columns.items():
-            if heading in headings:
-                cell = cells[headings.index(heading)]
-                parts = cell if isinstance(cell, tuple) else (cell, None, None)
-                value = None if isinstance(parts[0], str) else parts[0]
-                ours = Estimate(value, *parts[1:], samples=samples).times(scale)
-                yield Measurement(str(cells[0]), quantity, ours)
 
 
 EQUAL, INSIDE, OUTSIDE = (

@@ -11,30 +11,29 @@ those of all other questions were judged by a model, so that T and AT are not de
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Mapping
-from itertools import chain
 
-from agent_env.families.tdbench.paper_values import paper_domain
+from agent_env.families.tdbench.name_answers import plain_letters
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
 from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
 from agent_env.sdk.scoring import episode_score
+from agent_env.temporal.written import MONTHS
 
 METRICS = ("answer", "answer_time", "unsure", "hop_1")
 ALIASES = {
     "kostas stephanopoulos": "konstantinos stephanopoulos", "shōwa": "hirohito",
     "ilegal": "illegal",
 }  # fmt: skip
-MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october", "november", "december",
-)  # fmt: skip
+NAMED_MONTHS = tuple(month.lower() for month in MONTHS)
 MOST_NAMED = 5
 """Of more right answers it is enough to name so many."""
-_LETTERS = str.maketrans(
-    {"ł": "l", "ø": "o", "ı": "i", "ß": "ss", "đ": "d", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"}
-)
+DOMAIN_WORDS = {
+    "Law": ("law", "legal"), "Carbon tax": ("carbon", "environ", "tax"),
+    "Heritage": ("heritage", "culture", "cultural", "unesco"),
+    "Netflix": ("netflix", "movie", "social", "show"),
+}  # fmt: skip
+"""Parts of a table's name by the paper's domain; all other tables are of Wikipedia."""
 
 
 def make_scorer(tables: Mapping[str, MaterialTable]) -> PublishedScorer:
@@ -71,7 +70,7 @@ def forms(value: str) -> tuple[str, ...]:
     words = plain.split(" ")
     if len(words) == 3:
         parts += [f"{words[0]} {words[2]}", f"{words[0]} {words[1]}", words[0]]
-    return (plain, _ascii(plain), *parts, *([ALIASES[plain]] if plain in ALIASES else []))
+    return (plain, plain_letters(plain), *parts, *([ALIASES[plain]] if plain in ALIASES else []))
 
 
 def _is_right(sample: TdbenchSample, text: str, table: MaterialTable | None) -> bool:
@@ -133,14 +132,16 @@ def _contradicts_games(sample: TdbenchSample, text: str) -> bool:
 
 
 def _named_months(text: str) -> bool:
-    return any(month in text for month in MONTHS)
+    return any(month in text for month in NAMED_MONTHS)
 
 
 def _month(day: str) -> str:
     """The month's name; January of a year alone."""
-    return MONTHS[int(day[5:7] or 1) - 1]
+    return NAMED_MONTHS[int(day[5:7] or 1) - 1]
 
 
-def _ascii(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text.translate(_LETTERS))
-    return "".join(chain.from_iterable(c for c in apart if not unicodedata.combining(c)))
+def paper_domain(domain: str) -> str:
+    """The paper's name for a table's domain."""
+    name = domain.casefold()
+    fitting = (own for own, words in DOMAIN_WORDS.items() if any(word in name for word in words))
+    return next(fitting, "Wikipedia")

@@ -44,7 +44,7 @@ def import_command(
         print(json.dumps(report.as_json(), ensure_ascii=False))
     else:
         _print_import(report)
-    if out is not None and not report.samples:
+    if out is not None and not report.made.samples:
         say("no sample was written")
         sys.exit(1)
 
@@ -89,24 +89,26 @@ def doctor(
 
 
 def _print_import(report: ImportReport) -> None:
+    published, samples = report.published, len(report.made.samples)
+    differences, questions = report.differences, len(published.questions)
     tables = ", ".join(f"{name} {rows}" for name, rows in report.tables.items()) or "none"
     print(f"tables, with their rows: {tables}")
-    print(f"stored results that come out: {report.equal} of {report.questions}")
-    for proof in report.proofs:
+    print(f"stored results that come out: {questions - len(differences)} of {questions}")
+    for proof in published.proofs:
         counts = f"{proof.reproduced} of {proof.stored}, {proof.with_rows} of them with rows"
         print(f"  {proof.file} ({proof.group}): {counts}; {proof.reading.words}")
     for name, (entries, wrong) in report.by_relation.items():
         print(f"  {name:14} {entries:6} questions {wrong:6} different")
-    for d in report.differences[:MAX_LISTED]:
+    for d in differences[:MAX_LISTED]:
         print(f"{d.file} {d.idx} ({d.relation}): {d.reason}")
         for sign, rows in (("-", d.missing), ("+", d.extra)):
             for row in rows[:3]:
                 print(f"    {sign} {row}")
-    if len(report.differences) > MAX_LISTED:
-        print(f"… and {len(report.differences) - MAX_LISTED} more; --json lists all")
-    for text in report.ignored:
+    if len(differences) > MAX_LISTED:
+        print(f"… and {len(differences) - MAX_LISTED} more; --json lists all")
+    for text in published.ignored:
         say(f"ignored {text}")
-    for text in report.notes:
+    for text in published.notes:
         say(text)
     if report.refused:
         say(
@@ -116,4 +118,4 @@ def _print_import(report: ImportReport) -> None:
     if report.unworded:
         say(f"{report.unworded} questions have no wording, so no sample was made of them")
     if report.out is not None:
-        print(f"{report.samples} samples in {report.out}, {report.blanks} of them gaps to fill")
+        print(f"{samples} samples in {report.out}, {len(published.blanks)} of them gaps to fill")

@@ -23,7 +23,7 @@ from agent_env.extensions.facts.tables.table_doctor import (
 )
 from agent_env.extensions.facts.tables.table_records import Sheet
 from agent_env.families.tdbench.family import FAMILY
-from agent_env.families.tdbench.published import Difference, FileProof
+from agent_env.families.tdbench.published import Difference, PublishedSet
 from agent_env.families.tdbench.published_samples import Differing
 from agent_env.families.tdbench.sample import Cardinality, Kind, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.sources import (
@@ -35,48 +35,73 @@ from agent_env.families.tdbench.sources import (
     with_roles,
 )
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import option_texts
+from agent_env.sdk.family import SampleSet, option_texts
 from agent_env.sdk.results import Cell, Column, ResultTable
 from agent_env.temporal.days import PartialDate
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    tables: dict[str, int]
-    """Rows by table."""
-    questions: int
-    """Entries with a statement."""
-    equal: int
-    """Those whose statement returns their stored rows."""
-    differences: tuple[Difference, ...]
-    by_relation: dict[str, tuple[int, int]]
-    """Entries, and those of them that differ."""
-    proofs: tuple[FileProof, ...]
-    """By file and kind of statement: the reading that returns most of the stored rows."""
-    refused: int
-    """Questions that could be run and are not written, as their stored rows do not come out."""
-    samples: int
-    """Written: one for each phrasing of an entry that can be run, and for each gap."""
-    blanks: int
-    unworded: int
-    """Entries that can be run and hold no `questions`; no sample is made of them."""
-    ignored: tuple[str, ...]
-    notes: tuple[str, ...]
+    """A published set, and the samples that were made of it."""
+
+    published: PublishedSet
+    made: SampleSet
     out: Path | None
+
+    @property
+    def tables(self) -> dict[str, int]:
+        """Rows by table; of several files of one name the later ones are numbered."""
+        sizes: dict[str, int] = {}
+        for table in self.published.tables:
+            number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
+            sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
+        return sizes
+
+    @property
+    def differences(self) -> list[Difference]:
+        return [q.difference for q in self.published.questions if q.difference is not None]
+
+    @property
+    def by_relation(self) -> dict[str, tuple[int, int]]:
+        """Entries, and those of them that differ."""
+        entries = Counter(q.question.relation for q in self.published.questions)
+        wrong = Counter(d.relation for d in self.differences)
+        return {name: (entries[name], wrong[name]) for name in sorted(entries)}
+
+    @property
+    def refused(self) -> int:
+        """Questions that could be run and are not written, as their stored rows do not come out."""
+        return sum(self.made.left_out.values())
+
+    @property
+    def unworded(self) -> int:
+        """Entries that can be run and hold no `questions`; no sample is made of them."""
+        own = self.published.questions
+        return sum(not q.question.questions for q in own if q.rows is not None)
 
     def as_json(self) -> dict[str, object]:
         """The object that `--json` prints."""
+        own, differences = self.published, self.differences
         relations = self.by_relation.items()
         return {
-            **asdict(self),
-            "different": len(self.differences),
+            "tables": self.tables,
+            "questions": len(own.questions),
+            "equal": len(own.questions) - len(differences),
+            "differences": [asdict(each) for each in differences],
+            "by_relation": {name: {"questions": n, "different": d} for name, (n, d) in relations},
             "proofs": [
                 {"file": p.file, "kind": p.group, "reading": asdict(p.reading), "stored": p.stored,
                  "reproduced": p.reproduced, "with_rows": p.with_rows}
-                for p in self.proofs
+                for p in own.proofs
             ],
-            "by_relation": {name: {"questions": n, "different": d} for name, (n, d) in relations},
+            "refused": self.refused,
+            "samples": len(self.made.samples),
+            "blanks": len(own.blanks),
+            "unworded": self.unworded,
+            "ignored": own.ignored,
+            "notes": own.notes,
             "out": str(self.out) if self.out else None,
+            "different": len(differences),
         }  # fmt: skip
 
 
@@ -90,33 +115,9 @@ def import_published(
     from agent_env.sdk.trace import write_whole
 
     published = read_published(folder, now)
-    made = published_samples(published, now, differing)
-    questions = published.questions
-    differences = tuple(q.difference for q in questions if q.difference is not None)
-    entries = Counter(q.question.relation for q in questions)
-    wrong = Counter(d.relation for d in differences)
-    # rows by table; of several files of one name the later ones are numbered
-    sizes: dict[str, int] = {}
-    for table in published.tables:
-        number = sum(name.partition(" (")[0] == table.name for name in sizes) + 1
-        sizes[table.name if number == 1 else f"{table.name} ({number})"] = len(table.rows)
-    report = ImportReport(
-        tables=sizes,
-        questions=len(questions),
-        equal=len(questions) - len(differences),
-        differences=differences,
-        by_relation={name: (entries[name], wrong[name]) for name in sorted(entries)},
-        proofs=tuple(published.proofs),
-        refused=sum(made.left_out.values()),
-        samples=len(made.samples),
-        blanks=len(published.blanks),
-        unworded=sum(not q.question.questions for q in questions if q.rows is not None),
-        ignored=tuple(published.ignored),
-        notes=tuple(published.notes),
-        out=out,
-    )
+    report = ImportReport(published, published_samples(published, now, differing), out)
     if out is not None:
-        made.write(out)
+        report.made.write(out)
         text = json.dumps(report.as_json(), ensure_ascii=False, indent=1) + "\n"
         write_whole(out.with_name(f"{out.stem}.import.json"), text.encode())
     return report

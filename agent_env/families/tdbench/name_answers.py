@@ -384,7 +384,12 @@ def _unknown_in_line(text: str, spans: Sequence[tuple[int, int]], question: str)
 
 @lru_cache(maxsize=65536)
 def _folded(token: str) -> str:
-    apart = unicodedata.normalize("NFKD", token.casefold().translate(_SPECIAL))
+    return plain_letters(token.casefold())
+
+
+def plain_letters(text: str) -> str:
+    """Small letters without their accents."""
+    apart = unicodedata.normalize("NFKD", text.translate(_SPECIAL))
     return "".join(c for c in apart if not unicodedata.combining(c))
 
 

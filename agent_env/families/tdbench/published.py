@@ -19,7 +19,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -116,27 +116,12 @@ class CheckedQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class FileProof:
-    """What proves the reading of a file's statements of one kind."""
-
-    file: str
-    group: str
-    reading: Reading
-    stored: int
-    """Statements with stored results."""
-    reproduced: int
-    """Those of them that return their stored rows."""
-    with_rows: int
-    """Those that return rows at all: an empty result proves less."""
-
-
-@dataclass(frozen=True, slots=True)
 class PublishedSet:
     folder: str = ""
     """The folder's name."""
     tables: list[Columns] = field(default_factory=list)
     questions: list[CheckedQuestion] = field(default_factory=list)
-    proofs: list[FileProof] = field(default_factory=list)
+    proofs: list[Proof] = field(default_factory=list)
     blanks: list[Blank] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     """Files of no known layout, with the reason."""
@@ -181,11 +166,8 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
             groups[question.group].append(question)
         for group, own in groups.items():
             # prove the questions' reading, and compare each with its stored rows
-            proof = prove(own, published.tables, now)
-            with_rows, reproduced = proof.weight
-            published.proofs.append(
-                FileProof(name, group, proof.reading, len(own), reproduced, with_rows)
-            )
+            proof = replace(prove(own, published.tables, now), file=name, group=group)
+            published.proofs.append(proof)
             for question, outcome in zip(own, proof.outcomes, strict=True):
                 difference = None
                 if outcome.rows is None:
@@ -310,15 +292,32 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
+    """What proves the reading of a file's statements of one kind."""
+
     reading: Reading
     outcomes: tuple[Outcome, ...]
+    file: str = ""
+    group: str = ""
+
+    @property
+    def stored(self) -> int:
+        """Statements with stored results."""
+        return len(self.outcomes)
+
+    @property
+    def reproduced(self) -> int:
+        """Those of them that return their stored rows."""
+        return sum(outcome.is_same for outcome in self.outcomes)
+
+    @property
+    def with_rows(self) -> int:
+        """Those that return rows at all: an empty result proves less."""
+        return sum(outcome.is_same and bool(outcome.rows) for outcome in self.outcomes)
 
     @property
     def weight(self) -> tuple[int, int]:
-        """Statements that return their stored rows: those with any rows, and all. Rows that come
-        out prove more than rows that do not come."""
-        same = [outcome for outcome in self.outcomes if outcome.is_same]
-        return sum(bool(outcome.rows) for outcome in same), len(same)
+        """Rows that come out prove more than rows that do not come."""
+        return self.with_rows, self.reproduced
 
 
 def prove(

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction
+from agent_env.families.tdbench.authors_scorer import paper_domain
 from agent_env.families.tdbench.paper_tables import (
     COUNTRIES,
     NAMES,
@@ -26,7 +27,6 @@ from agent_env.families.tdbench.paper_tables import (
     shortcut_answers,
 )
 from agent_env.families.tdbench.paper_tables import measured as measured_columns
-from agent_env.families.tdbench.paper_values import paper_domain
 from agent_env.families.tdbench.published import PublishedSet, read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import (

@@ -71,23 +71,13 @@ def oracle(sample: TdbenchSample, table: MaterialTable | None) -> str | None:
     return _with_hops(sample, _lines(sample, [(row[""], row) for row in rows]))
 
 
-SHORTCUTS: Mapping[str, Answerer] = {
-    "constant": no_answer,
-    "latest-row": latest_row,
-    "ignore-time": ignore_time,
-    "ignore-entity": ignore_entity,
-    "random-row": random_row,
-    "oracle": oracle,
+BY_QUESTION: Mapping[str, tuple[str, Answerer]] = {
+    "latest-row": ("the row of the group that began last", latest_row),
+    "ignore-time": ("every row of the group", ignore_time),
+    "ignore-entity": ("every row shown that meets the condition on time", ignore_entity),
+    "random-row": ("a row of the group", random_row),
 }
-"""In the order of the tables; the last one sees the gold."""
-
-
-RULES: Mapping[str, str] = {
-    "latest-row": "the row of the group that began last",
-    "ignore-time": "every row of the group",
-    "ignore-entity": "every row shown that meets the condition on time",
-    "random-row": "a row of the group",
-}
+"""Rules in words, and the answers by them."""
 HIDDEN: Mapping[str, object] = {
     "gold": (), "golds": (), "others": (), "outdated": (), "hops": (), "roles": (),
 }  # fmt: skip
@@ -105,15 +95,15 @@ def task_shortcuts(tables: Mapping[str, MaterialTable]) -> tuple[Shortcut, ...]:
             lambda sample: f"{tdbench_sample(sample).domain} {tdbench_sample(sample).kind}",
             lambda sample: tdbench_sample(sample).query,
         ),
-        *(_by_question(name, rule, tables) for name, rule in RULES.items()),
+        *(_by_question(name, *rule, tables) for name, rule in BY_QUESTION.items()),
         Shortcut.oracle(lambda sample: _answered(oracle, sample, tables) or ""),
     )
 
 
-def _by_question(name: str, rule: str, tables: Mapping[str, MaterialTable]) -> Shortcut:
-    own = Shortcut.by_question(
-        name, rule, lambda sample, rng: _answered(SHORTCUTS[name], sample, tables)
-    )
+def _by_question(
+    name: str, rule: str, answer: Answerer, tables: Mapping[str, MaterialTable]
+) -> Shortcut:
+    own = Shortcut.by_question(name, rule, lambda sample, rng: _answered(answer, sample, tables))
     return replace(own, is_by_question=name != "random-row")
 
 

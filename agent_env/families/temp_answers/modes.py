@@ -61,8 +61,6 @@ class Item:
     """None where MASE is not defined."""
     rule: str
     unit: str = ""
-    scaled_by_item: float | None = None
-    """`v2` only: by the paper's formula with the mean of the gold answers."""
     transitional: bool = False
     problem: str | None = None
     """Why the row has no parsable gold; such rows are in no mean of `v2`."""
@@ -144,7 +142,7 @@ def _item(file: ResponseFile, row: Response, declared: Declared, scale: Scale | 
     error = measure(answer, gold, spec, scale)
     return Item(
         row, error.outcome, error.exact, gold, answer.amount, error.error, error.percentage,
-        error.scaled, answer.rule, spec.unit, error.scaled_by_item,
+        error.scaled, answer.rule, spec.unit,
         is_transitional(error.error, spec, row.years_only),
         scale=scale.deviation if scale else None,
         coarse=answer.outcome == "parsed" and answer.amount is None,
@@ -300,9 +298,6 @@ class Summary:
     """Percent right where both answer and gold count by completed units."""
     rounded: float | None = None
     """Percent right where both are rounded to whole units."""
-    mase_by_item: float | None = None
-    """`v2`: by the paper's formula with the mean of the gold answers."""
-    n_mase_by_item: int = 0
     coarse: int = 0
     """Dates less precise than asked; they count as wrong and are in no MASE."""
     unscaled: dict[str, int] = field(default_factory=dict)
@@ -336,7 +331,6 @@ def summarize(
 def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
     percentages = [item.percentage for item in scored if item.percentage is not None]
     scaled = [item.scaled for item in scored if item.scaled is not None]
-    by_item = [item.scaled_by_item for item in scored if item.scaled_by_item is not None]
     errors = [item.error for item in scored if item.error is not None]
     n = len(scored)
     return Summary(
@@ -353,8 +347,6 @@ def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
         errors=profile(errors, sum(item.transitional for item in scored)),
         floor=100 * sum(item.floor for item in scored) / n if n else None,
         rounded=100 * sum(item.rounded for item in scored) / n if n else None,
-        mase_by_item=fmean(by_item) if by_item else None,
-        n_mase_by_item=len(by_item),
         coarse=sum(item.coarse for item in scored),
         unscaled=dict(
             Counter(

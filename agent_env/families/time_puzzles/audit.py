@@ -98,9 +98,6 @@ class Finding:
     """Recomputed from the explicit texts; None if one of them is not judged."""
     other_golds: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     """By wording and reading: further answers, right under that reading."""
-    open_universe: bool = False
-    event_unnecessary: bool = False
-    any_unnecessary: bool = False
     readings: tuple[str, ...] = ()
     """Other readings that change the answer."""
     guess_chance: float | None = None
@@ -117,6 +114,11 @@ class Finding:
     def is_judged(self) -> bool:
         """Whether the puzzle's facts are all known."""
         return NOT_JUDGED not in self.notes
+
+    @property
+    def open_universe(self) -> bool:
+        """Whether more dates fit outside the puzzle's years; that is no defect where it says so."""
+        return "open_universe" in (*self.defects, *self.notes)
 
     def right_gold(self, wording: Wording) -> tuple[str, ...] | None:
         """The recomputed answer to a wording; None where it is not judged."""
@@ -178,7 +180,7 @@ class AuditReport:
         judged = [finding for finding in self.findings if finding.is_judged]
         golds = Counter(gold_class(finding.wrong_gold) for finding in judged)
         causes = Counter(cause for finding in self.findings for cause in finding.causes)
-        needless = [finding for finding in judged if finding.event_unnecessary]
+        needless = [finding for finding in judged if "event_unnecessary" in finding.defects]
         explicit = [finding for finding in self.findings if finding.explicit_solutions is not None]
         return {
             "gold": {name: golds[name] for name in ("right", "own_rule", "debatable", "error")},
@@ -196,7 +198,7 @@ class AuditReport:
             "closure_unknown": sum(CLOSURE_UNKNOWN in finding.notes for finding in judged),
             "event_unnecessary": len(needless),
             "event_unnecessary_without_solution": sum(not f.solutions for f in needless),
-            "any_unnecessary": sum(finding.any_unnecessary for finding in judged),
+            "any_unnecessary": sum("any_unnecessary" in finding.defects for finding in judged),
             "convention_dependent": sum(bool(finding.readings) for finding in judged),
             "guess_rates": None if self.guess_rates is None else self.guess_rates.as_json(),
         }
@@ -239,16 +241,15 @@ def audit(
     puzzles: Sequence[TimePuzzle],
     tables: FactTables,
     events: Sequence[EventRow] | None = None,
-    rng: Random | None = None,
 ) -> AuditReport:
-    """The audit of all puzzles; `events` precede the tables' own, `rng` draws the guesses."""
+    """The audit of all puzzles; `events` precede the tables' own."""
     resolver = Resolver(tables, events)
     resolved = [resolver.resolve(puzzle) for puzzle in puzzles]
     auditor = _Auditor(puzzles, resolver.extended_tables())
     findings = tuple(map(auditor.finding, puzzles, resolved))
     are_events_known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
     rates = (
-        rates_of(auditor.cases, auditor.sets, rng or Random(0))
+        rates_of(auditor.cases, auditor.sets, Random(0))
         if are_events_known and auditor.cases
         else None
     )
@@ -308,9 +309,8 @@ class _Auditor:
         if len(puzzle.facts) != len(puzzle.constraints) or len(texts[0]) != len(texts[1]):
             wrong_texts.append("")
         is_open = self._closure.is_open(base.facts, rules, base.answer)
-        defects, noted, figures = self._defects(puzzle, resolved, base, is_open)
+        own_defects, noted, figures = self._defects(puzzle, resolved, base, is_open)
         wrong_gold = self._causes.of(puzzle, base, strict.answer, resolved)
-        own_defects = [name for name, holds in defects.items() if holds]
         finding = self._finding(puzzle, (implicit, explicit))
         if finding.explicit_is_wrong and explicit is not None:
             is_same = explicit.base == base.answer and gold_class(wrong_gold) == "error"
@@ -383,7 +383,7 @@ class _Auditor:
         resolved: ResolvedFacts,
         solution: SolvedPuzzle,
         is_open: bool | None,
-    ) -> tuple[dict[str, bool], tuple[str, ...], dict[str, Any]]:
+    ) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
         """Which defects it has apart from golds and texts, those that the puzzle declares itself,
         and the finding's further fields."""
         checks = puzzle.checks
@@ -401,14 +401,9 @@ class _Auditor:
         }
         own = {"open_universe": bool(is_open), "convention_dependent": bool(readings)}
         noted = tuple(name for name, holds in own.items() if holds and not defects[name])
-        figures = {
-            "open_universe": bool(is_open),
-            "event_unnecessary": without_event,
-            "any_unnecessary": bool(unnecessary),
-            "readings": readings,
-            "guess_chance": chance,
-        }
-        return defects, (CLOSURE_UNKNOWN, *noted) if is_open is None else noted, figures
+        notes = (CLOSURE_UNKNOWN, *noted) if is_open is None else noted
+        figures = {"readings": readings, "guess_chance": chance}
+        return [name for name, holds in defects.items() if holds], notes, figures
 
     def _dates(self, days: DaySet) -> tuple[str, ...]:
         return tuple(day.isoformat() for day in self.sets.days.dates(days))

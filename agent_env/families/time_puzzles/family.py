@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
@@ -60,12 +60,7 @@ class PuzzleSet:
     """One reason for each missing puzzle."""
 
 
-def make_set(
-    tables: FactTables,
-    options: SetOptions,
-    processes: int = 1,
-    on_puzzle: Callable[[], None] = lambda: None,
-) -> PuzzleSet:
+def make_set(tables: FactTables, options: SetOptions, processes: int = 1) -> PuzzleSet:
     """The puzzles in order; each depends only on the seed and its number, except that duplicates
     are drawn again. NotFound, before all others are made, for a shape without a puzzle."""
     puzzles: list[TimePuzzle] = []
@@ -73,7 +68,6 @@ def make_set(
     keys: set[str] = set()
     own = _Maker(tables, options)
     for number, puzzle in enumerate(_all(own, tables, options, processes), start=1):
-        on_puzzle()
         key, redraw = _key(puzzle), 0
         while key in keys and redraw < REDRAWS:
             redraw += 1

@@ -62,12 +62,10 @@ class Case:
     """None for a gold with a day out of range or with a text that is not a date."""
 
 
-def guess_rates(
-    puzzles: Sequence[TimePuzzle], tables: FactTables, rng: Random | None = None
-) -> GuessRates:
-    """The guessers' rates against the puzzles' own gold; `rng` draws the random values."""
+def guess_rates(puzzles: Sequence[TimePuzzle], tables: FactTables) -> GuessRates:
+    """The guessers' rates against the puzzles' own gold."""
     sets = DaySets(common_days(puzzles), tables)
-    return rates_of([case_of(puzzle, sets) for puzzle in puzzles], sets, rng or Random(0))
+    return rates_of([case_of(puzzle, sets) for puzzle in puzzles], sets, Random(0))
 
 
 def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:

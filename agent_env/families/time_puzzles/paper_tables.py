@@ -1,8 +1,8 @@
-"""The layouts of the Time Puzzles paper: its Tables 1 and 3, for `study reproduce`."""
+"""The figures of the Time Puzzles paper's Tables 1 and 3, for `study reproduce`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from statistics import stdev
@@ -15,12 +15,10 @@ from agent_env.sdk.family import WORDINGS
 from agent_env.sdk.results import (
     QUANTITIES,
     Arm,
-    Cell,
-    Column,
     Comparison,
     Estimate,
     Means,
-    ResultTable,
+    Measurement,
     rank_correlation,
 )
 
@@ -28,29 +26,25 @@ Floats = npt.NDArray[np.float64]
 SOLUTIONS = "solutions"
 
 
-def implicit_explicit(comparison: Comparison) -> ResultTable:
+def implicit_explicit(comparison: Comparison) -> Iterator[Measurement]:
     """Table 1: per model, exact match and output tokens for implicit and explicit constraints,
-    macro-averaged over the solution counts, with signed differences."""
-    rows = []
+    macro-averaged over the solution counts, each weighing the same, with signed differences."""
     for arms in () if comparison.is_error else _pairs(comparison):
         runs = {(arm.run, arm.model) for arm in comparison.study.arms}
         name = arms[0].model if len({model for _, model in runs}) == len(runs) else arms[0].run
-        cells: list[Cell] = []
-        for quantity in (comparison.metric, "output_tokens"):
-            scale = 100 if quantity == comparison.metric else 1
+        count = macro_mean(comparison, arms[0], comparison.metric).samples
+        for title, quantity, scale in (
+            ("EM", comparison.metric, 100), ("tokens", "output_tokens", 1),
+        ):  # fmt: skip
             own = [macro_mean(comparison, arm, quantity) for arm in arms]
-            cells += [each.times(scale).cell for each in own]
-            cells.append(_difference(comparison, arms, own, quantity).times(scale).cell)
-        rows.append((name, *cells, macro_mean(comparison, arms[0], comparison.metric).samples))
-    columns = (
-        Column("model"), Column("EM % implicit", 1), Column("EM % explicit", 1),
-        Column("EM % difference", 1, signed=True), Column("output tokens implicit", 1),
-        Column("output tokens explicit", 1), Column("output tokens difference", 1, signed=True),
-        Column("samples", 0),
-    )  # fmt: skip
-    notes = ("Averaged over the solution counts, each weighing the same.",)
-    title = "Implicit and explicit constraints without tools (the paper's Table 1)"
-    return ResultTable("table1", title, columns, tuple(rows), notes)
+            every = (*own, _difference(comparison, arms, own, quantity))
+            for column, each in zip(("implicit", "explicit", "difference"), every, strict=True):
+                yield _measurement(name, f"{title} {column}", each.times(scale), count)
+
+
+def _measurement(row: str, quantity: str, estimate: Estimate, samples: int) -> Measurement:
+    ends = estimate.low, estimate.high
+    return Measurement(row, quantity, Estimate(estimate.value, *ends, samples=samples))
 
 
 def _pairs(comparison: Comparison) -> list[tuple[Arm, Arm]]:
@@ -110,15 +104,15 @@ def _difference(
     return replace(paired, value=after.value - before.value)
 
 
-def exact_against_others(comparison: Comparison) -> ResultTable:
-    """Table 3: the main metric against each other one, over all finished episodes."""
+def exact_against_others(comparison: Comparison) -> Iterator[Measurement]:
+    """Table 3: the main metric against each other one, episode by episode, in points of 100, over
+    all finished episodes."""
     first, *others = (
         m for m in comparison.study.metrics if m not in comparison.study.error_metrics
     )
     finished = [o for arm in comparison.study.arms for o in arm.finished]
     clusters = {s.id: comparison.hooks.cluster(s) or s.id for s in comparison.study.samples}
-    rows = []
-    for other in others if finished else ():
+    for other in others:
         deltas = [
             (clusters[o.sample], 100 * (o.metrics[first] - o.metrics[other]))
             for o in finished
@@ -128,15 +122,13 @@ def exact_against_others(comparison: Comparison) -> ResultTable:
             continue
         values = [value for _, value in deltas]
         equal = [(name, float(abs(value) < 1e-9)) for name, value in deltas]
-        spread: Cell = stdev(values) if len(values) > 1 else None
-        share = Estimate.of_mean(equal, share=True).times(100)
-        rows.append((f"{first} vs {other}", Estimate.of_mean(deltas).cell, spread, share.cell,
-                     _spearman(comparison, first, other).cell, len(values)))  # fmt: skip
-    columns = (Column("metrics"), Column("mean", 2, signed=True), Column("SD", 2),
-               Column("% equal", 2), Column("Spearman", 2), Column("episodes", 0))  # fmt: skip
-    notes = ("Differences in points of 100, episode by episode.",)
-    title = "Exact match against the partial metrics (the paper's Table 3)"
-    return ResultTable("table3", title, columns, tuple(rows), notes)
+        for quantity, estimate in (
+            ("mean difference", Estimate.of_mean(deltas)),
+            ("SD", Estimate(stdev(values) if len(values) > 1 else None)),
+            ("% equal", Estimate.of_mean(equal, share=True).times(100)),
+            ("Spearman", _spearman(comparison, first, other)),
+        ):
+            yield _measurement(f"{first} vs {other}", quantity, estimate, len(values))
 
 
 def _spearman(comparison: Comparison, first: str, other: str) -> Estimate:

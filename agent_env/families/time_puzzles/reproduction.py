@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_env.extensions.papers.paper import Evidence, Experiment, Quantity, Reproduction
-from agent_env.extensions.papers.results import measurements
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     exact_against_others,
@@ -16,10 +15,6 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.sdk.records import Sample
 from agent_env.sdk.results import Arm, Measurement
 
-TABLE_3_HEADINGS = {
-    "mean": "mean difference", "SD": "SD", "% equal": "% equal", "Spearman": "Spearman",
-}  # fmt: skip
-"""Headings of our own table, and the paper's columns."""
 TABLE_3_ROWS = {"exact_match vs f1": "EM vs F1", "exact_match vs jaccard": "EM vs JI"}
 CONDITIONS = {
     "base": "implicit", "web": "implicit +Web", "python": "implicit +CI",
@@ -36,12 +31,9 @@ BY_CONDITION = (
 
 def table_1(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement]:
     """Exact match and output tokens, macro-averaged over the solution counts."""
-    headings = {
-        each.name.replace("EM", "EM %").replace("tokens", "output tokens"): each.name
-        for each in experiment.quantities
-    }
+    names = [quantity.name for quantity in experiment.quantities]
     for comparison in evidence.each("no-tools"):
-        yield from measurements(implicit_explicit(comparison), headings, n="samples")
+        yield from (m for m in implicit_explicit(comparison) if m.quantity in names)
     for comparison in evidence.each("no-tools")[:1]:  # the same questions for every model
         for arm in comparison.shortcut_arms:
             estimate = macro_mean(comparison, arm, comparison.metric).times(100)
@@ -52,7 +44,7 @@ def table_3(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement]
     """Exact match less F1 and Jaccard, over all episodes of all models."""
     if (comparison := evidence.together("no-tools")) is None:
         return
-    for each in measurements(exact_against_others(comparison), TABLE_3_HEADINGS, n="episodes"):
+    for each in exact_against_others(comparison):
         if (row := TABLE_3_ROWS.get(each.row)) is not None:
             yield Measurement(row, each.quantity, each.estimate, model="all models")
 

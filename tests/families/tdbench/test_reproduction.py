@@ -8,8 +8,8 @@ from agent_env.errors import DatasetError
 from agent_env.extensions.papers.paper import Evidence
 from agent_env.extensions.papers.responses import ReadSamples, ResponseRow, response_runs
 from agent_env.families.tdbench import reproduction
+from agent_env.families.tdbench.authors_scorer import paper_domain
 from agent_env.families.tdbench.family import make_task
-from agent_env.families.tdbench.paper_values import paper_domain
 from agent_env.families.tdbench.sample import TdbenchOptions
 from tests.families.tdbench.leaders import TABLE, current, question
 from tests.families.tdbench.test_published import HEAD, MISSPELT, write

@@ -95,10 +95,10 @@ def _strict(text: str, at: int) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and is_shallow(value) else None
 
 
-def is_shallow(value: Any, most: int = _DEEPEST) -> bool:
-    """Whether lists and objects are nested at most `most` times."""
+def is_shallow(value: Any) -> bool:
+    """Whether lists and objects are nested at most _DEEPEST times."""
     level: list[Any] = [value]
-    for _ in range(most + 1):
+    for _ in range(_DEEPEST + 1):
         inner = (v.values() if isinstance(v, dict) else v for v in level)
         level = [v for values in inner for v in values if isinstance(v, (dict, list))]
         if not level:

@@ -6,7 +6,6 @@ A measure that is not defined for an item is None; a mean comes with its number 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
@@ -47,8 +46,6 @@ class TimeError:
     in time."""
     scaled: float | None
     """|e| / mean absolute deviation of the gold answers; None without an amount or a deviation."""
-    scaled_by_item: float | None
-    """The paper's formula: |e| / |y − mean of the gold answers|; 0/0 is 0."""
     distance: float | None = None
     """From the gold to the farthest amount that the answer can mean; |e| of a plain amount. Ranges
     and coarse dates have one, though no amount."""
@@ -65,7 +62,7 @@ def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | N
     distance = None if ends is None else float(max(abs(end - gold) for end in ends))
     if amount is None:
         percent = 100.0 if ratio else None
-        return TimeError(answer.outcome, False, None, percent, None, None, distance)
+        return TimeError(answer.outcome, False, None, percent, None, distance)
     assert ends is not None  # an amount is in an interval
     exact = same(amount, gold)
     error: Amount = 0 if exact else amount - gold
@@ -75,7 +72,6 @@ def measure(answer: TimeAnswer, gold: Amount, spec: AnswerSpec, scale: Scale | N
         error,
         (0.0 if exact else percentage(amount, gold)) if ratio else None,
         None if scale is None or scale.deviation == 0 else float(abs(error)) / scale.deviation,
-        None if scale is None else _by_item(error, gold, scale),
         distance,
         exact or all(int(end) == int(gold) for end in ends),
         exact or all(_nearest_whole(end) == _nearest_whole(gold) for end in ends),
@@ -90,13 +86,6 @@ def percentage(amount: Amount, gold: Amount) -> float:
     """The summand of sMAPE in percent, between 0 and 100; without the factor ½ below."""
     total = abs(amount) + abs(gold)
     return 0.0 if total == 0 else min(100.0, 100.0 * (abs(amount - gold) / total))
-
-
-def _by_item(error: Amount, gold: Amount, scale: Scale) -> float | None:
-    distance = abs(gold - scale.mean)
-    if distance == 0:
-        return 0.0 if error == 0 else None
-    return float(abs(error)) / distance
 
 
 def scale_of(golds: Iterable[Amount]) -> Scale | None:
@@ -126,30 +115,24 @@ class ErrorProfile:
     """Answers with an amount that is not the gold's."""
     median_signed: float | None
     """Over all answers with an amount, right ones included."""
-    mean_signed: float | None
     too_small: int
     too_large: int
     off_by_one: int
     off_by_one_share: float | None
     """Of the wrong ones."""
     transitional: int
-    histogram: tuple[tuple[Amount, int], ...]
-    """|e| and how often, the most frequent first."""
 
 
-def profile(errors: Sequence[Amount], transitional: int = 0, most: int = 10) -> ErrorProfile:
+def profile(errors: Sequence[Amount], transitional: int = 0) -> ErrorProfile:
     """The profile of the errors of answers with an amount, in their declared units."""
     wrong = [error for error in errors if error != 0]
     ones = sum(abs(error) == 1 for error in wrong)
-    counts = Counter(abs(error) for error in wrong)
     return ErrorProfile(
         len(wrong),
         float(median(errors)) if errors else None,
-        fmean(errors) if errors else None,
         sum(error < 0 for error in wrong),
         sum(error > 0 for error in wrong),
         ones,
         ones / len(wrong) if wrong else None,
         transitional,
-        tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most]),
     )
