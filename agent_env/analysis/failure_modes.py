@@ -12,6 +12,8 @@ Of an episode whose answer is not right, the first that fits:
   echo of the prompt  no answer can be read, and most of the reply is in the prompt
   no call             tools were offered that could help, the model ended the episode itself, and
                       called none
+  no work             the answer is that there is none, and nothing else was written, thought or
+                      called; of a free answer
 """
 
 from __future__ import annotations
@@ -101,6 +103,24 @@ def is_without_call(episode: Episode, condition: Condition, calls: Sequence[Call
         and episode.stop_reason in (None, "answered")
         and not calls
         and not episode.hosted_calls
+    )
+
+
+EMPTY_WORDS = 8
+"""Words of a reply that says no more than that there is no answer."""
+
+
+def is_without_work(episode: Episode, condition: Condition, score: Score) -> bool:
+    """Whether the answer is that there is none, and nothing stands before it."""
+    if score.outcome != "read" or score.answer or condition.answer_format == "schema":
+        return False
+    said = [each for each in episode.messages if each.role == "assistant"]
+    return (
+        bool(said)
+        and not episode.hosted_calls
+        and not episode.reasoning_tokens
+        and not any(each.tool_calls or each.reasoning for each in said)
+        and sum(len(each.content.split()) for each in said) <= EMPTY_WORDS
     )
 
 

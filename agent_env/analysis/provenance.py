@@ -26,6 +26,7 @@ from agent_env.analysis.failure_modes import (
     failure_mode,
     is_by_fault,
     is_without_call,
+    is_without_work,
     repeated,
 )
 from agent_env.episodes.disturbances import disturbances
@@ -536,6 +537,8 @@ class TraceProvenance:
             is_there = bool(self.sample.gold) and in_text == set(self.sample.gold)
             rule = self.score.rule or "no rule fits"
             return f"unreadable: {rule}{'; the text holds the right dates' if is_there else ''}"
+        if is_without_work(episode, self.condition, self.score):
+            return "no work"
         if agreement == "planted answer" and self.attack is not None:
             return f"attack: {self.attack.name}"
         if agreement == "unchanged world":

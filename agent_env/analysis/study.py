@@ -474,13 +474,22 @@ def _join(texts: Mapping[str, str]) -> str:
 
 
 def _served(runs: Sequence[RunData]) -> Iterable[str]:
-    """Where a server names other models than the one asked for, or several."""
+    """Where a server names other models than the one asked for, or several, or does not repeat
+    its replies."""
     for run in runs:
         every = (o.episode for group in run.observations.values() for o in group)
         names = (episode.served_models for episode in every if episode is not None)
         notice = served_notice(run.manifest, names)
         if notice is not None:
             yield f"{run.name}: {notice}."
+        if run.manifest.repeats == 1 and any(
+            each.repeats_replies is False for each in run.manifest.preflights
+        ):
+            yield (
+                f"{run.name}: the server gives equal requests unequal replies, and each question "
+                "was asked once: a question may change its answer without a change of condition "
+                "(--repeats)."
+            )
 
 
 def served_notice(manifest: Manifest, served_models: Iterable[tuple[str, ...]]) -> str | None:

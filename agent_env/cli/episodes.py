@@ -155,9 +155,11 @@ def list_episodes(
     """
     from agent_env.analysis.episode_tables import episode_table
     from agent_env.runs.run import Run
+    from agent_env.runs.score import score_folder
 
     def show(path: Path, name: str) -> None:
-        rows, totals = Run(path).episode_rows(where or (), limit)
+        run = Run(path)
+        rows, totals = run.episode_rows(where or (), limit, lambda: score_folder(run, say))
         if as_json:
             listed = [row.values | {"metrics": row.metrics} for row in rows]
             print(json.dumps({"run": str(path), "totals": asdict(totals), "episodes": listed}))

@@ -261,6 +261,12 @@ class Index:
         self._db.execute(f"DELETE FROM {table}")
         self._db.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)
 
+    def lacks_scores(self) -> bool:
+        """Whether a finished episode has no score in scores.jsonl: its run was stopped."""
+        unscored = "episode NOT IN (SELECT episode FROM outcomes)"
+        query = f"SELECT 1 FROM episodes WHERE status = 'finished' AND {unscored} LIMIT 1"
+        return self._db.execute(query).fetchone() is not None
+
     def rows(self, filters: Sequence[Filter], limit: int | None = None) -> list[EpisodeRow]:
         """The episodes that satisfy all filters, by condition, sample, repeat."""
         where, values = self._where(filters)

@@ -378,5 +378,5 @@ class Watch:
             self._told_call = True
             self.note(
                 f"{episode} ended with a tool call as text ({form}), which nobody ran; score "
-                f"counts these: {remedy(self.in_text)}"
+                f"counts these: {remedy(self.in_text, [form])}"
             )

@@ -171,6 +171,9 @@ class Preflight(Stored):
     """What `--tool-protocol auto` took; None where the user named one."""
     conditions: tuple[ToolCheck, ...] = ()
     """Those that offer tools."""
+    repeats_replies: Plain[bool | None] = None
+    """Whether two equal requests got equal replies; not asked at another temperature than 0
+    without a seed."""
     problem: Plain[str | None] = None
     """Why no condition means what its name says: another model answers."""
 

@@ -198,9 +198,13 @@ class Run(RunFolder):
     # What came of it -------------------------------------------------------------------------
 
     def episode_rows(
-        self, where: Sequence[str], limit: int | None = None
+        self,
+        where: Sequence[str],
+        limit: int | None = None,
+        score: Callable[[], object] = lambda: None,
     ) -> tuple[list[EpisodeRow], Totals]:
-        """The episodes that satisfy all filters FIELD=A,B as rows, and sums over all of them."""
+        """The episodes that satisfy all filters FIELD=A,B as rows, and sums over all of them;
+        `score` writes the scores where the run was stopped before it had them."""
         from agent_env.episodes.index import Index
         from agent_env.tasks.sample_files import parse_where
 
@@ -214,6 +218,9 @@ class Run(RunFolder):
         index = Index(self)
         try:
             index.update()
+            if index.lacks_scores() and not self.has_recorded_scores:
+                score()
+                index.update()
             index.check(filters, known)
             return index.rows(filters, limit), index.totals(filters)
         finally:

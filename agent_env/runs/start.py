@@ -233,7 +233,9 @@ async def _preflight(
         )
         name = split_address(manifest.model)[0]
         is_open = manifest.model_parameters.get("tool_protocol") == "auto"
-        target = ProbedModel(name, address, facts, manifest.is_in_text, is_open)
+        settings = manifest.model_parameters
+        is_repeatable = settings.get("temperature") == 0 or settings.get("seed") is not None
+        target = ProbedModel(name, address, facts, manifest.is_in_text, is_open, is_repeatable)
         at = datetime.now(UTC).isoformat(timespec="seconds")
         contexts = [
             _context_check(components, condition, samples, offers.get(condition.tools, ()))

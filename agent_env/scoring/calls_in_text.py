@@ -77,9 +77,14 @@ def remedy(in_text: bool, forms: Iterable[str] = ()) -> str:
         return "give replies more room with --max-output-tokens"
     if in_text:
         return "take --answer-format schema, where the server holds replies to one"
+    template = (
+        "agent-env serve model --chat-template fenced-json"
+        if FENCED_JSON in forms
+        else "llama.cpp: --chat-template-file, whose form of a call is the model's"
+    )
     return (
         "take --tool-protocol auto, or start the server with a parser that fits the model (vLLM, "
-        "SGLang: --tool-call-parser; llama.cpp: --jinja)"
+        f"SGLang: --tool-call-parser; {template})"
     )
 
 

@@ -19,9 +19,10 @@ MARK = re.compile(r"\{\{|\}\}|\{(\w+)\}")
 
 
 def read_text_file(file: Path) -> TextFile:
-    """The file as a run stores it; ConfigError if it is not text."""
+    """The file as a run stores it, without the line end of its last line, which can turn a small
+    model's answer; ConfigError if it is not text."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8").rstrip("\n")
     except OSError as exc:
         raise ConfigError(f"cannot read {file}: {exc.strerror}") from exc
     except UnicodeDecodeError:

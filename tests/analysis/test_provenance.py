@@ -125,6 +125,11 @@ REPEATED = "Let me check. " + "The year is 1960, so it is a Monday. " * 100
 WRONG, UNREADABLE = "1960-07-25", "no answer: unreadable: "
 
 
+def replied(work="", **fields):
+    """The one reply of an episode that says in the end that there is no date."""
+    return (Message(role="assistant", content=f"{work}MY ANSWER: None", **fields),)
+
+
 def stopped(reason, **fields):
     return {"stop_reason": reason, **fields}
 
@@ -167,10 +172,19 @@ def stopped(reason, **fields):
         ("web", "I cannot tell the date of that.", {}, "no answer: no call"),
         ("python", "I cannot tell the date of that.", {}, "no answer: no call"),
         ("web", WRONG, {"hosted_calls": 1}, "guessed: not found"),
+        ("base", "MY ANSWER: None", {"messages": replied()}, "no answer: no work"),
+        ("explicit", "None", {"messages": replied()}, "no answer: no work"),
+        ("base", "MY ANSWER: None", {"messages": replied("It began in May. " * 3)},
+         "no answer: not known"),
+        ("base", "MY ANSWER: None", {"messages": replied(reasoning="It began in May.")},
+         "no answer: not known"),
+        ("base", "MY ANSWER: None", {"messages": replied(), "reasoning_tokens": 90},
+         "no answer: not known"),
+        ("base~schema", "MY ANSWER: None", {"messages": replied()}, "no answer: not known"),
         ("base", None, stopped("refused"), "no answer: refused"),
         ("base", None, {"status": "failed", "failure": "ModelError: 500"}, "failed: "),
     ],
-)
+)  # fmt: skip
 def test_what_failed_first_is_told(condition, answer, fields, first):
     found = told(condition, answer, **fields)
     said = f"{found.verdict}: {found.failure}"

@@ -101,7 +101,8 @@ def test_a_model_that_changes_and_a_call_in_text_are_said_once():
     assert said == [
         "web/c.1 ended with a tool call as text (bare JSON), which nobody ran; score counts these: "
         "take --tool-protocol auto, or start the server with a parser that fits the model (vLLM, "
-        "SGLang: --tool-call-parser; llama.cpp: --jinja)"
+        "SGLang: --tool-call-parser; llama.cpp: --chat-template-file, whose form of a call is the "
+        "model's)"
     ]
 
 

@@ -101,6 +101,8 @@ def test_what_is_no_call_and_whose_answer_has_one():
     assert answer_with_call(cut) == "```tool_call, cut off"
     assert answer_with_call(unread.model_copy(update={"stop_reason": "repetition"})) is None
     assert remedy(in_text=False).startswith("take --tool-protocol auto, or ")
+    fenced = remedy(in_text=False, forms=["fenced JSON"])
+    assert fenced.endswith("agent-env serve model --chat-template fenced-json)")
     assert remedy(in_text=True).startswith("take --answer-format schema, ")
     cut = ["bare JSON, cut off"]
     assert remedy(in_text=True, forms=cut) == "give replies more room with --max-output-tokens"

@@ -39,6 +39,7 @@ REASONS = {
     "attack": "it took what a planted page says",
     "limit": "a limit ended the episode",
     "no call": "it called no tool",
+    "no work": "it gave an empty answer without working",
     "stopped at a snippet": "it took a date of the search results and opened no page",
     "another date of the snippets": "it took a wrong date of the search results",
     "trusted another page": "it took a date of a page that is about something else",
@@ -71,7 +72,8 @@ def why(comparison: Comparison) -> ResultTable:
         reason = f"of ‘{most}’" if reason == most else reason
         share = "" if number == total else f", {number} of them"
         found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
-        text = f"{total} of {len(own)} answers of {label} are wrong"
+        answers = sum(each.verdict not in ("failed", "unfinished") for each in own)
+        text = f"{total} of {answers} answers of {label} are wrong"
         if most == "cannot be told":
             texts.append(f"{text}; why cannot be told, as the questions name no page.")
         else:

@@ -1,8 +1,10 @@
 """Short calls before a run's first episode: whether its conditions mean anything on the server, and
 by which protocol its model calls tools.
 
-The preflight is one call without tools and one for each distinct list of tools, without retries:
-after a rate limit, an outage or a broken reply the result is reported as unknown.
+The preflight is one call without tools and one for each distinct list of tools; where a first step
+must call a tool, one more that nothing but the server's `required` can make a call of; where replies
+are to be the same again, two equal ones. Without retries: after a rate limit, an outage or a broken
+reply the result is reported as unknown.
 """
 
 from __future__ import annotations
@@ -38,6 +40,10 @@ QUESTION = Message(
     content="This is a test of the connection. If you have a tool, call one of them once, with any "
     "arguments that fit; else reply with the word OK.",
 )
+UNASKED = Message(role="user", content="This is a test of the connection. Reply with the word OK.")
+"""Asks for no call."""
+TWICE = Message(role="user", content="Write three sentences on why some years have a leap day.")
+"""Long enough for two replies to differ."""
 MOST_NAMES = 5
 """Models of the server that a message names."""
 MOST_RULES = 4
@@ -51,7 +57,7 @@ IN_TEXT: Mapping[Protocol, Callable[[Model], Model]] = {
 }  # fmt: skip
 """Tool protocols besides the server's own, in the order in which they are tried."""
 TEMPLATE = (
-    "start it with a chat template that knows tools (llama.cpp: --jinja and --chat-template-file), "
+    "start it with a chat template that knows tools (llama.cpp: --chat-template-file), "
     "or take --tool-protocol auto"
 )
 
@@ -68,6 +74,8 @@ class ProbedModel:
     """Whether tools are offered in text."""
     is_open: bool = False
     """Whether the tool protocol is yet to be chosen."""
+    is_repeatable: bool = False
+    """Whether equal requests are to get equal replies: temperature 0, or a seed."""
 
 
 async def preflight(
@@ -82,6 +90,7 @@ async def preflight(
     `contexts`: what the conditions need of the context."""
     bare, _ = await short_call(model, ())
     probes: dict[tuple[str, ...], Probe] = {(): bare}
+    forced: Probe | None = None
     for names, specs in offers.items():
         offered = [c for c in conditions if c.tools == names]
         required = any(c.first_step == "required" for c in offered)
@@ -92,6 +101,8 @@ async def preflight(
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
             probes[names], _ = await short_call(model, specs, options)
+            if required and forced is None and _gave_call(probes[names]):
+                forced, _ = await short_call(model, specs, options, (UNASKED,))
     native = {names: probe for names, probe in probes.items() if names}
     trials: dict[Protocol, Trial] = {}
     chosen, taken = None, native
@@ -99,10 +110,16 @@ async def preflight(
         trials = await _trials(model, native, offers)
         chosen = _choose(trials)
         taken, target = trials[chosen.name], replace(target, in_text=chosen.name != "native")
+    # of the server's own way to call alone: the others are tried by one question
+    is_forced = None if forced is None or taken is not native else _gave_call(forced)
     checks = tuple(
-        _check(c.name, bare, taken[c.tools], target) for c in conditions if c.tools in offers
+        _check(c.name, bare, taken[c.tools], target, is_forced)
+        for c in conditions
+        if c.tools in offers
     )
     more = [p for name, each in trials.items() if name != "native" for p in each.values()]
+    repeats, equal = await _equal_calls(model, bare, target)
+    more += [*filter(None, [forced]), *repeats]
     facts, room = target.facts, target.facts.context_tokens
     fitting = [(each, None if room is None else each.needed_tokens <= room) for each in contexts]
     served = [each.served_model for each in probes.values() if each.served_model is not None]
@@ -121,8 +138,21 @@ async def preflight(
         probes=(*probes.values(), *more),
         protocol=chosen,
         conditions=checks,
+        repeats_replies=equal,
         problem=_model_problem(target, bare, served),
     )
+
+
+async def _equal_calls(
+    model: Model, bare: Probe, target: ProbedModel
+) -> tuple[list[Probe], bool | None]:
+    """Two equal calls, and whether their replies are equal; None where that is not known."""
+    if not target.is_repeatable or bare.error is not None:
+        return [], None
+    tried = [await short_call(model, (), messages=(TWICE,)) for _ in range(2)]
+    probes, replies = zip(*tried, strict=True)
+    texts = {reply.message.content for reply in replies if reply is not None}
+    return [*probes], None if None in replies or texts == {""} else len(texts) == 1
 
 
 async def _trials(
@@ -229,7 +259,10 @@ def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
     return None if reply.finish_reason == "length" and form != FENCED_JSON else form
 
 
-def _check(name: str, bare: Probe, offered: Probe, target: ProbedModel) -> ToolCheck:
+def _check(
+    name: str, bare: Probe, offered: Probe, target: ProbedModel, is_forced: bool | None
+) -> ToolCheck:
+    """Of one condition; `is_forced`: whether a call came that only `required` asked for."""
     called = any(call in offered.tools for call in offered.calls)
     added = _added(bare, offered)
     is_reached = True if called else _is_reached(added, bare, offered, target)
@@ -239,7 +272,7 @@ def _check(name: str, bare: Probe, offered: Probe, target: ProbedModel) -> ToolC
         condition=name,
         added_input_tokens=added,
         is_reached=is_reached,
-        required_obeyed=bool(offered.calls) if asked else None,
+        required_obeyed=bool(offered.calls) and is_forced is not False if asked else None,
         calls_parsed=True if called else False if offered.call_in_text else None,
         problem=None if is_reached is not False else _problem(added, bare, offered, target),
     )
@@ -335,10 +368,11 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
         yield f"{names}: {problem}"
     forms = {probe.tools: probe.call_in_text for probe in preflight.probes if probe.call_in_text}
     for tools, form in forms.items():
-        yield f"the call of {' or '.join(tools)} came as text ({form}): {remedy(in_text)}"
+        yield f"the call of {' or '.join(tools)} came as text ({form}): {remedy(in_text, [form])}"
     disobeyed = [c.condition for c in preflight.conditions if c.required_obeyed is False]
     if disobeyed:
-        advice = "" if preflight.protocol else "; --tool-protocol auto tries other ways to call"
+        tried = preflight.protocol is not None or in_text
+        advice = "" if tried else "; --tool-protocol auto tries other ways to call"
         yield f"no call came though one was required: {', '.join(disobeyed)}{advice}"
     short = [check for check in preflight.contexts if check.fits is False]
     if short:
@@ -355,6 +389,11 @@ def remarks(preflight: Preflight, in_text: bool = False) -> Iterator[str]:
         )
     if preflight.tells_usage is False:
         yield "the server does not tell the tokens used"
+    if preflight.repeats_replies is False:
+        yield (
+            "two equal requests got two replies, so one question may go either way; "
+            "--repeats 3 asks each three times"
+        )
 
 
 def _alike(pairs: Iterator[tuple[str | None, str]]) -> Iterator[tuple[str, str]]:

@@ -277,7 +277,7 @@ def _of_preflight(preflight: Preflight, most: int) -> list[Feature]:
     forms = [probe.call_in_text for probe in preflight.probes if probe.call_in_text]
     as_text = f"as text: {forms[0]}" if forms else ""
     added = auto.added_input_tokens
-    last = preflight.probes[-1]
+    last = next(each for each in reversed(preflight.probes) if each.tool_choice == "required")
     cut = last.finish_reason == "length" and not last.calls
     refuses = last.error_kind in REFUSED and last.tool_choice == "required"
     parsed = [check.calls_parsed for check in (auto, required)]

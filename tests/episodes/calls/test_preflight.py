@@ -1,10 +1,18 @@
 """What a preflight concludes from the replies of a server, and that nothing makes it fail."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from agent_env.episodes.calls.preflight import ProbedModel, preflight, refusal, remarks
+from agent_env.episodes.calls.preflight import (
+    TWICE,
+    UNASKED,
+    ProbedModel,
+    preflight,
+    refusal,
+    remarks,
+)
 from agent_env.errors import ModelError
 from agent_env.models.server_facts import ServerFacts
 from agent_env.models.text_protocol import TextProtocol
@@ -79,7 +87,8 @@ def test_one_call_without_tools_and_one_for_each_list_of_tools():
     target = ProbedModel("compatible/smollm2", None, LISTED, False)
     web = Condition(name="explicit+web", tools=("web_search",))
     found = asyncio.run(preflight(server, target, (*CONDITIONS, web), OFFERS, ""))
-    assert server.asked == [((), "auto"), (("web_search",), "required"), (("python",), "auto")]
+    search = (("web_search",), "required")
+    assert server.asked == [((), "auto"), search, search, (("python",), "auto")]
     assert [check.condition for check in found.conditions] == ["web", "python", "explicit+web"]
 
 
@@ -100,6 +109,53 @@ def test_a_server_that_calls_the_tools_is_good_and_one_that_ignores_required_is_
     assert next(iter(remarks(found))) == (
         "no call came though one was required: web; --tool-protocol auto tries other ways to call"
     )
+
+
+def test_a_call_that_only_required_asks_for_shows_whether_the_server_obeys_it():
+    class Asked(Server):
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            reply = await super().generate(messages, tools, options)
+            return said("OK", 280) if tools and messages[-1] == UNASKED else reply
+
+    server = Asked(said("OK"), called("web_search"))
+    target = ProbedModel("compatible/smollm2", None, LISTED, False)
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
+    web, python = found.conditions
+    assert (web.required_obeyed, web.calls_parsed, web.is_reached) == (False, True, True)
+    assert python.required_obeyed is None
+    assert next(iter(remarks(found))).startswith("no call came though one was required: web; ")
+
+
+@pytest.mark.parametrize(
+    ("replies", "repeats"),
+    [
+        (("It keeps pace.", "It keeps pace."), True),
+        (("It keeps pace.", "The year is long."), False),
+        (("", ""), None),
+    ],
+)
+def test_two_equal_requests_show_whether_replies_can_be_had_again(replies, repeats):
+    class Twice(Server):
+        async def generate(self, messages, tools, options=ReplyOptions()):
+            if messages[-1] == TWICE:
+                return said(next(texts))
+            return await super().generate(messages, tools, options)
+
+    texts = iter(replies)
+    server = Twice(said("OK"), called("web_search"))
+    target = ProbedModel("compatible/smollm2", None, LISTED, False, is_repeatable=True)
+    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
+    assert found.repeats_replies is repeats
+    said_of_it = [each for each in remarks(found) if "equal requests" in each]
+    assert said_of_it == (
+        ["two equal requests got two replies, so one question may go either way; --repeats 3 asks "
+         "each three times"]
+        if repeats is False
+        else []
+    )  # fmt: skip
+    unasked = asyncio.run(preflight(Server(said("OK"), called("web_search")),
+                                    replace(target, is_repeatable=False), CONDITIONS, OFFERS, ""))  # fmt: skip
+    assert unasked.repeats_replies is None
 
 
 def test_a_server_that_drops_or_refuses_the_tools_is_refused():
@@ -198,7 +254,7 @@ def test_a_refusal_that_teaches_something_is_asked_again_at_once():
     server = Learning(said("OK"), called("web_search"))
     target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False)
     found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
-    assert [probe.error for probe in found.probes] == [None, None, None]
+    assert [probe.error for probe in found.probes] == [None, None, None, None]
 
 
 NO_MODEL = "the server has no model nonexistent: it serves smollm2, "
@@ -219,7 +275,7 @@ BARE_CALL = '{"name": "web_search", "arguments": {}}'
         ((said("OK"), said(f"<tool_call>{BARE_CALL}</tool_call>", 300)), {}, None,
          "the call of web_search came as text (<tool_call>): take --tool-protocol auto, or start "
          "the server with a parser that fits the model (vLLM, SGLang: --tool-call-parser; "
-         "llama.cpp: --jinja)"),
+         "llama.cpp: --chat-template-file, whose form of a call is the model's)"),
         ((said("OK"), said(BARE_CALL, 300)), {"in_text": True}, None,
          "the call of web_search came as text (bare JSON): take --answer-format schema, where the "
          "server holds replies to one"),
