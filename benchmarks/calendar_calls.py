@@ -113,6 +113,9 @@ QUESTIONS: tuple[tuple[str, Arguments], ...] = (
 )  # fmt: skip
 
 
+ASK = "Answer by one call of the function calendars: "
+
+
 async def call(client: httpx.AsyncClient, model: str, spec: Any, question: str) -> Arguments | str:
     """The arguments of the first call; a text where there is none that can be read."""
     tool = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
@@ -120,7 +123,7 @@ async def call(client: httpx.AsyncClient, model: str, spec: Any, question: str) 
         "chat/completions",
         json={
             "model": model,
-            "messages": [{"role": "user", "content": question}],
+            "messages": [{"role": "user", "content": f"{ASK}{question}"}],
             "tools": [{"type": "function", "function": tool}],
             "tool_choice": "required",
             "temperature": 0,

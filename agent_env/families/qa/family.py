@@ -73,13 +73,18 @@ PROMPT = """\
 {form}"""
 
 _LINE = "Finish with one last line that holds nothing but your answer: MY ANSWER: followed by "
+NONE: dict[ScorerName, str] = {
+    "dates": "If there is no such date, the answer is None. ",
+    "set": "If there is none, the answer is None. ",
+}
+"""Said before the form: as last words, a small model takes it at once."""
 FORMS: dict[ScorerName, str] = {
     "exact": "the answer.",
     "normalised": "the answer, as short as possible.",
     "number": "one number.",
     "date": "one date as YYYY-MM-DD, YYYY-MM or YYYY, as precisely as the question asks for it.",
-    "dates": "the dates as YYYY-MM-DD, separated by commas, or None if there is no such date.",
-    "set": "all answers, separated by semicolons, or None if there is none.",
+    "dates": "the dates as YYYY-MM-DD, separated by commas.",
+    "set": "all answers, separated by semicolons.",
     "choice": "the letter of the right choice.",
     "regex": "the answer.",
     "judge": "the answer.",
@@ -156,7 +161,7 @@ def prompt_fields(question: QaSample, options: QaOptions) -> dict[str, str]:
         "question": question.question,
         "context": question.context,
         "choices": "\n".join(choices),
-        "form": options.form or _LINE + FORMS[options.scorer],
+        "form": options.form or NONE.get(options.scorer, "") + _LINE + FORMS[options.scorer],
     }
 
 

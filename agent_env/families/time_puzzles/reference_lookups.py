@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
@@ -105,19 +105,30 @@ def on_day(prompt: ParsedPrompt, day: str) -> ParsedPrompt:
     return replace(prompt, clauses=(*prompt.clauses, *(["spans", each] for each in spans)))
 
 
+_ITEM = re.compile(r"\s*+(?:[-*•]|\d++[.)])\s++(\S(?:.*\S)?)")
+
+
 def _items(text: str) -> tuple[bool, list[str]]:
     """Whether a line announces the items, and these."""
     lines = text.splitlines()
     plain = [line.rstrip().lower() for line in lines]
     starts = [i for i, line in enumerate(plain) if line.endswith(":") and "constraints" in line]
-    below = lines[starts[-1] + 1 :] if starts else lines
-    items: list[str] = []
-    for line in below:
-        if (match := re.match(r"\s*+(?:[-*•]|\d++[.)])\s++(\S(?:.*\S)?)", line)) is not None:
-            items.append(match[1])
-        elif items:
-            break
-    return bool(starts), items
+    below = [list(_first_items(lines[start + 1 :])) for start in starts]
+    announced = next((items for items in reversed(below) if items), None)
+    if announced is None and not starts:
+        return False, list(_first_items(lines))
+    return bool(starts), announced or []
+
+
+def _first_items(lines: Sequence[str]) -> Iterator[str]:
+    """Those of the first list."""
+    has_begun = False
+    for line in lines:
+        if (match := _ITEM.match(line)) is not None:
+            has_begun = True
+            yield match[1]
+        elif has_begun:
+            return
 
 
 def read_constraint(text: str, days: DayRange = PUZZLE_DAYS) -> Clause | Lookup | None:

@@ -73,8 +73,8 @@ def _of_values(
 ONE = "There is exactly one answer. Write the name alone"
 SEVERAL = "There are several answers. Write all of them and no others as a JSON list of names"
 EITHER = (
-    "There may be one answer, several, or none. Write all of them and no others as a JSON list of "
-    "names ([] for none)"
+    "There may be one answer, several, or none, which is []. Write all of them and no others as a "
+    "JSON list of names"
 )
 DATE = "Write the month and the year like this: Jan, 1995; or the year alone where years are asked."
 MONTH_OR_YEAR = "((Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec), )?[0-9]{3,4}"

@@ -108,11 +108,16 @@ VAGUE_PHRASES = {"recently": "recently", "some time ago": "some time ago",
 """At the end of a question; `just` precedes the verb."""
 
 FORMS: dict[str, str] = {
-    "who": "the name of everybody who did, separated by commas, or nobody",
+    "who": "the name of everybody who did, separated by commas",
     "did": "yes or no",
     "how-often": "a whole number in digits",
-    "when": "the date as YYYY-MM-DD, or never if it did not happen",
+    "when": "the date as YYYY-MM-DD",
 }
+NONE = {
+    "who": "If nobody did, the answer is nobody. ",
+    "when": "If it did not happen, the answer is never. ",
+}
+"""Said before the form: as last words, a small model takes it at once."""
 NOTES = {
     "weekday": "Here the last one of a weekday is the latest one before today. ",
     "last-week": "Weeks run from Monday to Sunday. ",
@@ -170,7 +175,7 @@ def fields(
         "manner": MANNERS[configuration.manner],
         "question": sample.question,
         "note": NOTES.get(sample.expression, ""),
-        "form": LAST_LINE.format(form=FORMS[sample.template]),
+        "form": NONE.get(sample.template, "") + LAST_LINE.format(form=FORMS[sample.template]),
     }
 
 
