@@ -102,12 +102,19 @@ def parse_arguments(kind: type[A], arguments: dict[str, object]) -> A:
 
 
 def tool_spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
-    """A spec whose JSON schema is made from the arguments' type."""
+    """A spec whose JSON schema is made from the arguments' type. An optional argument is left out
+    rather than null: a small model reads one type more easily than two."""
     schema = arguments.model_json_schema()
     schema.pop("title", None)
     schema.pop("description", None)
     for field in schema.get("properties", {}).values():
         field.pop("title", None)
+        kinds = [each for each in field.get("anyOf", ()) if each != {"type": "null"}]
+        if len(kinds) == 1:
+            del field["anyOf"]
+            field |= kinds[0]
+        if field.get("default", "") is None:
+            del field["default"]
     return ToolSpec(name=name, description=description, parameters=schema)
 
 

@@ -25,6 +25,7 @@ class RunKeywords(TypedDict, total=False):
     metrics: Sequence[str] | str
     base_url: str | None
     serve: str | None
+    chat_template: str | None
     api_key_envs: Sequence[str] | str
     sandbox: str
     tokenizer: str

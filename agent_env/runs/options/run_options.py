@@ -259,6 +259,14 @@ class RunOptions:
             reach=Reach.COMMAND,
         ),
     ] = None
+    chat_template: Annotated[
+        str | None,
+        Opt(
+            "Of a local model: a Jinja file in place of its own template, or fenced-json.",
+            SERVER,
+            reach=Reach.FILE,
+        ),
+    ] = None
     api_key_envs: Annotated[
         tuple[str, ...],
         Opt(

@@ -39,6 +39,10 @@ def with_server(
     that server is started; None where we start none. ConfigError where it cannot be started."""
     if is_local(options.model):
         return _with_local(options, note)
+    if options.chat_template is not None:
+        raise ConfigError(
+            f"--chat-template is for --model local; give it to the server of {options.model}"
+        )
     if options.serve is None:
         return options, None
     if not options.model.startswith(COMPATIBLE):
@@ -61,7 +65,7 @@ def _with_local(options: RunOptions, note: Callable[[str], None]) -> tuple[RunOp
     if options.serve is not None:
         raise ConfigError("--serve is for compatible/NAME; a local model brings its command")
     slots = min(options.concurrency, LOCAL_SLOTS)
-    name, server = local_server(options.model, slots)
+    name, server = local_server(options.model, slots, template=options.chat_template)
     assert server.file is not None
     if options.model == LOCAL:
         options = replace(

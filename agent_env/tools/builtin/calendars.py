@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import calendar
+import json
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent_env.errors import ToolError
 from agent_env.protocols import ToolDeclaration
@@ -24,34 +26,66 @@ Operation = Literal[
 ]
 
 DATES = ("date", "other_date")
-DESCRIPTION = f"""\
-Exact calendar arithmetic. The operations are:
-describe (date): weekday, day of the year, Chinese lunar date and zodiac animal;
-from_gregorian (date, calendar) and to_gregorian (calendar, year, month, day, leap_month, era): \
-calendars {", ".join(CALENDARS)};
-nth_weekday (year, weekday, n; month: in that month, else in the year; n < 0 counts from the end);
-add (date, days, months, years); difference (date, other_date): days from date to other_date;
-named_day (calendar {" or ".join(DAY_NAMES)}, name, year). Dates are YYYY-MM-DD, Gregorian."""
+EXAMPLES: Mapping[Operation, Mapping[str, JsonValue]] = {
+    "describe": {"date": "1950-06-15"},
+    "from_gregorian": {"date": "1950-06-15", "calendar": "hebrew"},
+    "to_gregorian": {"calendar": "japanese", "era": "Showa", "year": 25, "month": 6, "day": 15},
+    "nth_weekday": {"n": 2, "weekday": "Sunday", "month": 6, "year": 1950},
+    "add": {"date": "1950-06-15", "days": -30},
+    "difference": {"date": "1950-06-15", "other_date": "1950-12-24"},
+    "named_day": {"calendar": "easter", "name": "Palm Sunday", "year": 1950},
+}
+"""Arguments of one call of each operation, beside `operation`."""
+MEANINGS: Mapping[Operation, str] = {
+    "describe": "weekday, day of the year, Chinese lunar date, zodiac animal",
+    "from_gregorian": "the date in another calendar",
+    "to_gregorian": "the Gregorian date",
+    "nth_weekday": "its date; without month: of the year; n -1: the last",
+    "add": "the date so many days, months or years later",
+    "difference": "days from date to other_date",
+    "named_day": "its date; of easter or solar-terms",
+}
+
+
+def _example(operation: Operation) -> str:
+    return json.dumps({"operation": operation, **EXAMPLES[operation]})
+
+
+DESCRIPTION = "\n".join(
+    (
+        "Exact calendar arithmetic. Dates are Gregorian, YYYY-MM-DD. An example of each operation:",
+        *(f"{_example(operation)}: {meaning}" for operation, meaning in MEANINGS.items()),
+    )
+)
+
+
+def _one_of(names: Iterable[str]) -> Any:
+    """An optional text, whose values the specification lists."""
+    return Field(default=None, json_schema_extra={"enum": [*names]})
 
 
 class CalendarArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     operation: Operation
-    date: str | None = Field(default=None, description="YYYY-MM-DD, Gregorian.")
-    other_date: str | None = Field(default=None, description="YYYY-MM-DD, Gregorian.")
-    calendar: str | None = None
+    date: str | None = None
+    other_date: str | None = None
+    calendar: str | None = _one_of((*CALENDARS, *DAY_NAMES))
     year: int | None = None
     month: int | None = None
     day: int | None = None
     leap_month: bool = Field(default=False, description="Chinese leap month of that number.")
     era: str | None = Field(default=None, description="Japanese era.")
-    weekday: str | None = None
+    weekday: str | None = _one_of(WEEKDAYS)
     n: int | None = None
     name: str | None = None
     days: int = 0
     months: int = 0
     years: int = 0
+
+
+class _Missing(Exception):
+    """The name of an argument that the operation needs."""
 
 
 class Calendars:
@@ -60,7 +94,9 @@ class Calendars:
     def __init__(self, today: date | None = None) -> None:
         """`today`: what the word means as a date; without it, it is none."""
         self._today = today
-        text = DESCRIPTION if today is None else f"{DESCRIPTION[:-1]}, or `today`."
+        text = DESCRIPTION
+        if today is not None:
+            text = text.replace("YYYY-MM-DD.", "YYYY-MM-DD, or `today`.", 1)
         self.spec = tool_spec("calendars", text, CalendarArguments)
 
     async def run(self, arguments: dict[str, object]) -> ToolResult:
@@ -72,6 +108,9 @@ class Calendars:
         query = parse_arguments(CalendarArguments, arguments)
         try:
             return ToolResult(output=_OPERATIONS[query.operation](query))
+        except _Missing as exc:
+            operation = query.operation
+            raise ToolError(f"{operation} needs `{exc}`, as in {_example(operation)}") from exc
         except CalendarError as exc:
             raise ToolError(str(exc)) from exc
         except OverflowError as exc:
@@ -195,5 +234,5 @@ def _date(text: str | None, name: str) -> date:
 
 def _require(value: T | None, name: str) -> T:
     if value is None:
-        raise ToolError(f"this operation needs `{name}`")
+        raise _Missing(name)
     return value

@@ -84,7 +84,7 @@ ANSWERS = [
     ("named_day calendar=easter name=Good_Friday year=2026", "2026-04-03 (Friday)"),
 ]  # fmt: skip
 REASONS = [
-    ("describe", "this operation needs `date`"),
+    ("describe", 'describe needs `date`, as in {"operation": "describe", "date": "1950-06-15"}'),
     ("describe date=2023-02-30", "'2023-02-30' is not a date"),
     ("fly", "operation: Input should be 'describe'"),
     ("from_gregorian date=2024-01-01 calendar=mayan", "unknown calendar 'mayan'; known: chinese"),
@@ -119,6 +119,34 @@ def test_calendar_questions_without_an_answer_say_why(words, reason):
     assert reason in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("operation", "output"),
+    [
+        ("describe", "1950-06-15 is a Thursday, day 166 of the year."),
+        ("from_gregorian", "1950-06-15 is day 30 of month 3 (Sivan) of year 5710 (hebrew)."),
+        ("to_gregorian", "1950-06-15 (Thursday)"),
+        ("nth_weekday", "1950-06-11"),
+        ("add", "1950-05-16 (Tuesday)"),
+        ("difference", "192 days from 1950-06-15 to 1950-12-24"),
+        ("named_day", "1950-04-02 (Sunday)"),
+    ],
+)
+def test_the_example_of_each_operation_can_be_called(operation, output):
+    lines = CALENDARS.spec.description.splitlines()
+    (line,) = [line for line in lines if line.startswith(f'{{"operation": "{operation}"')]
+    example = json.loads(line[: line.index("}") + 1])
+    assert use(CALENDARS, **example).output.splitlines()[0] == output
+
+
+def test_an_optional_argument_has_one_type_and_its_values_are_listed():
+    fields = CALENDARS.spec.parameters["properties"]
+    assert not any("anyOf" in field or field.get("default", 0) is None for field in fields.values())
+    assert fields["date"] == {"type": "string"}
+    assert fields["weekday"]["enum"][0] == "Monday"
+    assert fields["calendar"]["enum"][-1] == "solar-terms"
+    assert use(CALENDARS, operation="describe", date="1950-06-15", n=None).output
+
+
 def test_calendars_know_today_where_the_condition_has_a_day():
     on_day = Calendars(date(1995, 6, 1))
     assert use(on_day, operation="describe", date="today").output.startswith(
@@ -126,6 +154,8 @@ def test_calendars_know_today_where_the_condition_has_a_day():
     )
     ago = use(on_day, operation="difference", date="1990-01-01", other_date="today").output
     assert ago == "1977 days from 1990-01-01 to 1995-06-01"
-    assert on_day.spec.description.endswith("Dates are YYYY-MM-DD, Gregorian, or `today`.")
+    assert on_day.spec.description.startswith(
+        "Exact calendar arithmetic. Dates are Gregorian, YYYY-MM-DD, or `today`. An example"
+    )
     with pytest.raises(ToolError, match="date 'today' is not a date"):
         use(CALENDARS, operation="describe", date="today")
