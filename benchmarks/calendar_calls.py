@@ -23,12 +23,8 @@ from agent_env.tools.builtin.calendars import Calendars
 Arguments = dict[str, Any]
 
 
-def describe(date: str) -> Arguments:
-    return {"operation": "describe", "date": date}
-
-
-def from_gregorian(date: str, calendar: str) -> Arguments:
-    return {"operation": "from_gregorian", "date": date, "calendar": calendar}
+def describe(date: str, **more: str) -> Arguments:
+    return {"operation": "describe", "date": date, **more}
 
 
 def to_gregorian(calendar: str, year: int, month: int, day: int, **more: Any) -> Arguments:
@@ -40,8 +36,8 @@ def nth_weekday(n: int, weekday: str, year: int, **more: Any) -> Arguments:
     return {"operation": "nth_weekday", "year": year, "weekday": weekday, "n": n, **more}
 
 
-def add(date: str, **more: int) -> Arguments:
-    return {"operation": "add", "date": date, **more}
+def add(date: str, n: int, unit: str) -> Arguments:
+    return {"operation": "add", "date": date, "n": n, "unit": unit}
 
 
 def difference(date: str, other_date: str) -> Arguments:
@@ -59,20 +55,20 @@ QUESTIONS: tuple[tuple[str, Arguments], ...] = (
     ("Which day of the year is 30 September 2011?", describe("2011-09-30")),
     ("What is the Chinese lunar date of 2008-08-08?", describe("2008-08-08")),
     ("On what weekday did 1999 end?", describe("1999-12-31")),
-    ("What is 2015-03-21 in the Persian calendar?", from_gregorian("2015-03-21", "persian")),
-    ("Give the Hebrew date of 14 May 1948.", from_gregorian("1948-05-14", "hebrew")),
-    ("Which Islamic date was 2000-01-01?", from_gregorian("2000-01-01", "islamic")),
+    ("What is 2015-03-21 in the Persian calendar?", describe("2015-03-21", calendar="persian")),
+    ("Give the Hebrew date of 14 May 1948.", describe("1948-05-14", calendar="hebrew")),
+    ("Which Islamic date was 2000-01-01?", describe("2000-01-01", calendar="islamic")),
     ("What is 11 September 2007 in the Ethiopic calendar?",
-     from_gregorian("2007-09-11", "ethiopic")),
-    ("Convert 1989-01-08 to the Japanese calendar.", from_gregorian("1989-01-08", "japanese")),
+     describe("2007-09-11", calendar="ethiopic")),
+    ("Convert 1989-01-08 to the Japanese calendar.", describe("1989-01-08", calendar="japanese")),
     ("What is 1957-03-22 in the Indian civil calendar?",
-     from_gregorian("1957-03-22", "indian-civil")),
+     describe("1957-03-22", calendar="indian-civil")),
     ("Which Gregorian date is day 1 of month 1 of the year 1400 in the Persian calendar?",
      to_gregorian("persian", 1400, 1, 1)),
     ("Which Gregorian date is the 10th of the 7th month of 5780 in the Hebrew calendar?",
      to_gregorian("hebrew", 5780, 7, 10)),
-    ("When did month 9 of the Islamic year 1420 begin, as a Gregorian date?",
-     to_gregorian("islamic", 1420, 9, 1)),
+    ("When did month 9 of the Islamic year 1440 begin, as a Gregorian date?",
+     to_gregorian("islamic", 1440, 9, 1)),
     ("Which Gregorian date is the 15th day of the 8th month of the Chinese lunar year 1995?",
      to_gregorian("chinese", 1995, 8, 15)),
     ("Which Gregorian date is day 5 of the leap month 4 of the Chinese lunar year 2020?",
@@ -89,12 +85,11 @@ QUESTIONS: tuple[tuple[str, Arguments], ...] = (
      nth_weekday(-2, "Tuesday", 2021, month=11)),
     ("What date is the fourth Thursday of November 1985?",
      nth_weekday(4, "Thursday", 1985, month=11)),
-    ("What date is 100 days after 2001-09-11?", add("2001-09-11", days=100)),
-    ("What date is 45 days before 1995-03-01?", add("1995-03-01", days=-45)),
-    ("What date is 18 months after 31 August 2004?", add("2004-08-31", months=18)),
-    ("What date is 25 years after 1964-02-29?", add("1964-02-29", years=25)),
-    ("What date is one year, two months and three days after 1987-10-19?",
-     add("1987-10-19", years=1, months=2, days=3)),
+    ("What date is 100 days after 2001-09-11?", add("2001-09-11", 100, "days")),
+    ("What date is 45 days before 1995-03-01?", add("1995-03-01", -45, "days")),
+    ("What date is 18 months after 31 August 2004?", add("2004-08-31", 18, "months")),
+    ("What date is 25 years after 1964-02-29?", add("1964-02-29", 25, "years")),
+    ("What date is 14 months after 1987-10-19?", add("1987-10-19", 14, "months")),
     ("How many days are there from 1914-07-28 to 1918-11-11?",
      difference("1914-07-28", "1918-11-11")),
     ("How many days lie between 1 January 2000 and 1 January 2001?",
@@ -153,9 +148,11 @@ async def main(url: str, model: str = "") -> None:
                     valid += 1
                 except ToolError as exc:
                     output = f"Error: {exc}"
-            expected = (await tool.run(gold)).output
-            right += output == expected
-            if output != expected:
+            # what was asked for: of a description with a calendar, the line on the calendar
+            expected = (await tool.run(gold)).output.split("\n")
+            is_right = expected["calendar" in gold and len(expected) > 1] in output
+            right += is_right
+            if not is_right:
                 print(f"{question} {json.dumps(arguments)} -> {output[:120]}", file=sys.stderr)
     for name, count in (("valid", valid), ("right", right)):
         low, high = wilson(count / len(QUESTIONS), len(QUESTIONS))

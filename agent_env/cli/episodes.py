@@ -155,7 +155,7 @@ def list_episodes(
     """
     from agent_env.analysis.episode_tables import episode_table
     from agent_env.runs.run import Run
-    from agent_env.runs.score import score_folder
+    from agent_env.runs.scores.score import score_folder
 
     def show(path: Path, name: str) -> None:
         run = Run(path)

@@ -2,9 +2,9 @@
 by which protocol its model calls tools.
 
 The preflight is one call without tools and one for each distinct list of tools; where a first step
-must call a tool, one more that nothing but the server's `required` can make a call of; where replies
-are to be the same again, two equal ones. Without retries: after a rate limit, an outage or a broken
-reply the result is reported as unknown.
+must call a tool, one more that nothing but the server's `required` can make a call of; where
+replies are to be the same again, two equal ones. Without retries: after a rate limit, an outage or
+a broken reply the result is reported as unknown.
 """
 
 from __future__ import annotations

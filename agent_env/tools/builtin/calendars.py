@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import calendar
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import date, timedelta
 from typing import Any, Literal, TypeVar
 
@@ -21,27 +22,25 @@ from agent_env.tools.toolbox import parse_arguments, tool_spec
 
 T = TypeVar("T")
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-Operation = Literal[
-    "describe", "from_gregorian", "to_gregorian", "nth_weekday", "add", "difference", "named_day"
-]
+Operation = Literal["describe", "to_gregorian", "nth_weekday", "add", "difference", "named_day"]
+UNITS = ("days", "months", "years")
 
 DATES = ("date", "other_date")
 EXAMPLES: Mapping[Operation, Mapping[str, JsonValue]] = {
-    "describe": {"date": "1950-06-15"},
-    "from_gregorian": {"date": "1950-06-15", "calendar": "hebrew"},
+    "describe": {"date": "1950-06-15", "calendar": "hebrew"},
     "to_gregorian": {"calendar": "japanese", "era": "Showa", "year": 25, "month": 6, "day": 15},
-    "nth_weekday": {"n": 2, "weekday": "Sunday", "month": 6, "year": 1950},
-    "add": {"date": "1950-06-15", "days": -30},
+    "nth_weekday": {"n": 2, "weekday": "Sunday", "year": 1950, "month": 6},
+    "add": {"date": "1950-06-15", "n": -30, "unit": "days"},
     "difference": {"date": "1950-06-15", "other_date": "1950-12-24"},
     "named_day": {"calendar": "easter", "name": "Palm Sunday", "year": 1950},
 }
 """Arguments of one call of each operation, beside `operation`."""
 MEANINGS: Mapping[Operation, str] = {
-    "describe": "weekday, day of the year, Chinese lunar date, zodiac animal",
-    "from_gregorian": "the date in another calendar",
+    "describe": "weekday, day of the year, Chinese lunar date, zodiac animal; with calendar: the "
+    "date in it",
     "to_gregorian": "the Gregorian date",
     "nth_weekday": "its date; without month: of the year; n -1: the last",
-    "add": "the date so many days, months or years later",
+    "add": "the date n days, months or years later",
     "difference": "days from date to other_date",
     "named_day": "its date; of easter or solar-terms",
 }
@@ -67,21 +66,20 @@ def _one_of(names: Iterable[str]) -> Any:
 class CalendarArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
+    # in the order of EXAMPLES: a server that holds calls to the schema holds them to its order, too
     operation: Operation
     date: str | None = None
     other_date: str | None = None
     calendar: str | None = _one_of((*CALENDARS, *DAY_NAMES))
+    era: str | None = Field(default=None, description="Japanese era.")
+    name: str | None = None
+    n: int | None = None
+    unit: str | None = _one_of(UNITS)
+    weekday: str | None = _one_of(WEEKDAYS)
     year: int | None = None
     month: int | None = None
     day: int | None = None
     leap_month: bool = Field(default=False, description="Chinese leap month of that number.")
-    era: str | None = Field(default=None, description="Japanese era.")
-    weekday: str | None = _one_of(WEEKDAYS)
-    n: int | None = None
-    name: str | None = None
-    days: int = 0
-    months: int = 0
-    years: int = 0
 
 
 class _Missing(Exception):
@@ -122,9 +120,22 @@ TOOL = ToolDeclaration(
 )
 
 
+@contextmanager
+def _hint(text: str) -> Iterator[None]:
+    """What a refusal of the calendar adds: the operation that may have been meant."""
+    try:
+        yield
+    except CalendarError as exc:
+        raise ToolError(f"{exc}; {text}") from exc
+
+
 def _describe(query: CalendarArguments) -> str:
     day = _date(query.date, "date")
     lines = [f"{day} is a {WEEKDAYS[day.weekday()]}, day {day.timetuple().tm_yday} of the year."]
+    if query.calendar is not None:
+        other = "`date` is Gregorian; of a date in that calendar, to_gregorian gives it"
+        with _hint(other):
+            lines.append(_in_calendar(day, open_calendar(query.calendar)))
     chinese = Chinese()
     try:
         when = chinese.from_gregorian(day)
@@ -139,9 +150,7 @@ def _lunar_text(when: CalendarDate) -> str:
     return f"day {when.day} of {leap} {when.month} of lunar year {when.year}"
 
 
-def _from_gregorian(query: CalendarArguments) -> str:
-    day = _date(query.date, "date")
-    system = _system(query)
+def _in_calendar(day: date, system: CalendarSystem) -> str:
     when = system.from_gregorian(day)
     leap = "leap " if when.leap_month else ""
     era = f"{when.era} " if when.era else ""
@@ -158,7 +167,8 @@ def _to_gregorian(query: CalendarArguments) -> str:
         query.leap_month,
         query.era,
     )
-    day = system.to_gregorian(when)
+    with _hint(f"of a Gregorian date, describe with calendar {system.name} gives it there"):
+        day = system.to_gregorian(when)
     return f"{day} ({WEEKDAYS[day.weekday()]})"
 
 
@@ -191,11 +201,17 @@ def _bounds(year: int, month: int | None) -> tuple[date, date]:
 
 
 def _add(query: CalendarArguments) -> str:
-    day = _date(query.date, "date")
-    months = day.year * 12 + day.month - 1 + 12 * query.years + query.months
-    year, month = divmod(months, 12)
-    _, last = _bounds(year, month + 1)
-    result = last.replace(day=min(day.day, last.day)) + timedelta(days=query.days)
+    day, n = _date(query.date, "date"), _require(query.n, "n")
+    unit = _require(query.unit, "unit")
+    if unit not in UNITS:
+        raise ToolError(f"'{unit}' is no unit; write one of {', '.join(UNITS)}")
+    if unit == "days":
+        result = day + timedelta(days=n)
+    else:
+        months = day.year * 12 + day.month - 1 + n * (12 if unit == "years" else 1)
+        year, month = divmod(months, 12)
+        _, last = _bounds(year, month + 1)
+        result = last.replace(day=min(day.day, last.day))
     return f"{result} ({WEEKDAYS[result.weekday()]})"
 
 
@@ -212,7 +228,6 @@ def _named_day(query: CalendarArguments) -> str:
 
 _OPERATIONS = {
     "describe": _describe,
-    "from_gregorian": _from_gregorian,
     "to_gregorian": _to_gregorian,
     "nth_weekday": _nth_weekday,
     "add": _add,

@@ -153,8 +153,9 @@ def test_two_equal_requests_show_whether_replies_can_be_had_again(replies, repea
         if repeats is False
         else []
     )  # fmt: skip
-    unasked = asyncio.run(preflight(Server(said("OK"), called("web_search")),
-                                    replace(target, is_repeatable=False), CONDITIONS, OFFERS, ""))  # fmt: skip
+    target = replace(target, is_repeatable=False)
+    server = Server(said("OK"), called("web_search"))
+    unasked = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
     assert unasked.repeats_replies is None
 
 

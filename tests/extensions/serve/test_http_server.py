@@ -31,7 +31,7 @@ from agent_env.runs.scores.score import read_scores, score_folder
 CALL = {
     "id": "c1", "type": "function",
     "function": {"name": "calendars", "arguments": json.dumps(
-        {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"})},
+        {"operation": "describe", "calendar": "hebrew", "date": "2024-01-01"})},
 }  # fmt: skip
 ASKS = {"message": {"role": "assistant", "content": None, "tool_calls": [CALL]}}
 NO_DATE = {"message": {"role": "assistant", "content": "MY ANSWER: None"}}

@@ -18,7 +18,7 @@ from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
 from agent_env.runs.scores.score import score_folder
 
-HEBREW = {"operation": "from_gregorian", "calendar": "hebrew", "date": "2024-01-01"}
+HEBREW = {"operation": "describe", "calendar": "hebrew", "date": "2024-01-01"}
 NO_DATE = "MY ANSWER: None"
 
 
