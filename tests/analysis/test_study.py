@@ -5,7 +5,7 @@ import pytest
 from agent_env.analysis.study import RunData, assemble, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, SampleAttack
-from agent_env.records.manifest import Manifest, WebSettings
+from agent_env.records.manifest import Manifest, Preflight, WebSettings
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.conditions import parse_condition
 
@@ -71,6 +71,20 @@ def test_what_is_shared_and_labelled():
     study = assemble([plain, RunData("n", other.manifest, attacked, {})], METRICS)
     assert [sample.id for sample in study.samples] == ["a", "b"]
     assert not any("differ in content" in note for note in study.notes)
+
+
+@pytest.mark.parametrize(
+    ("repeats_replies", "repeats", "is_told"),
+    [(False, 1, True), (False, 3, False), (True, 1, False), (None, 1, False)],
+)
+def test_a_server_that_does_not_repeat_its_replies_is_told(repeats_replies, repeats, is_told):
+    tried = Preflight(at="", model="m", repeats_replies=repeats_replies)
+    notes = assemble([run("m", "ab", preflights=(tried,), repeats=repeats)], METRICS).notes
+    told = (
+        "m: the server gives equal requests unequal replies, and each question was asked once: a "
+        "question may change its answer without a change of condition (--repeats)."
+    )
+    assert (told in notes) is is_told
 
 
 def test_what_differs_or_is_missing_is_named():

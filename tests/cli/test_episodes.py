@@ -58,6 +58,17 @@ def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
     assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
 
+def test_a_stopped_run_is_listed_with_the_metrics_of_its_finished_episodes(tmp_path):
+    shutil.copytree(RUN, tmp_path / "run")
+    (tmp_path / "run/scores.jsonl").unlink()
+    done = agent_env("episodes", "list", "run", "--where", "exact_match=1", "--json", cwd=tmp_path)
+    listed = json.loads(done.stdout)
+    assert [each["metrics"]["exact_match"] for each in listed["episodes"]] == [1.0] * 3
+    assert listed["totals"]["metrics"]["web"]["exact_match"] == 1.0
+    scores = (tmp_path / "run/scores.jsonl").read_text()
+    assert len(scores.splitlines()) == 5
+
+
 def test_a_figure_without_end_in_stored_scores_is_shown_and_no_traceback(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"
