@@ -54,5 +54,5 @@ def test_run_help_is_short_and_help_all_has_every_option():
     short, whole = (agent_env("run", words).stdout for words in ("--help", "--help-all"))
     assert (short.count("\n  --"), len(short.splitlines())) == (16, 40)
     assert "--help-all" in short
-    assert whole.count("\n  --") == 85
+    assert whole.count("\n  --") == 86
     assert "\nThe web:\n  --web " in whole

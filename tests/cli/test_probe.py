@@ -47,7 +47,7 @@ def test_a_server_that_calls_tools():
         "unknown fields": True, "schema beside tools": True, "user behind tool": True,
         "reasoning back": None, "other call ids": True,
     }  # fmt: skip
-    assert (record.model, record.calls, record.api) == ("fake", 1 + 3 + 14, "chat")
+    assert (record.model, record.calls, record.api) == ("fake", 1 + 4 + 14, "chat")
 
 
 async def shy(turns, offers):
@@ -144,7 +144,7 @@ def test_a_server_that_hangs_is_asked_no_further(monkeypatch):
         return await calling(turns, offers)
 
     record = probed(FakeServer(hangs_at_two))
-    assert record.calls == 1 + 3 + 1
+    assert record.calls == 1 + 4 + 1
     assert {f.detail for f in record.features if f.name in ("streaming", "seed")} == {"timeout"}
     assert seen(record)["streaming"] is None
 
@@ -152,7 +152,7 @@ def test_a_server_that_hangs_is_asked_no_further(monkeypatch):
 def test_what_there_is_no_time_for_is_said_to_be_not_asked(monkeypatch):
     monkeypatch.setattr(server_features, "CHECK_S", -1.0)
     record = probed(FakeServer(calling))
-    assert record.calls == 3
+    assert record.calls == 4
     (asked,) = {f.detail for f in record.features if f.name in ("streaming", "seed")}
     assert asked == "not asked: no time left"
 

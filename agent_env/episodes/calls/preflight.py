@@ -101,7 +101,8 @@ async def preflight(
             probes[names] = Probe(tools=names, tool_choice=choice, error="not asked any more")
         else:
             probes[names], _ = await short_call(model, specs, options)
-            if required and forced is None and _gave_call(probes[names]):
+            is_native = required and not target.in_text
+            if is_native and forced is None and _gave_call(probes[names]):
                 forced, _ = await short_call(model, specs, options, (UNASKED,))
     native = {names: probe for names, probe in probes.items() if names}
     trials: dict[Protocol, Trial] = {}

@@ -79,7 +79,7 @@ def script(folder, *lines):
 
 @in_loop
 async def judged(run, *lines, errors=None, model="compatible/j", **options):
-    server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors)
+    server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors, seed=1)
     async with server:
         wished = JudgeOptions(run, model, base_url=server.url, **options)
         return await judge_run(wished, lambda line: None)
