@@ -154,12 +154,21 @@ def list_episodes(
     Example: agent-env episodes list runs/first --where condition=web --where exact_match=0
     """
     from agent_env.analysis.episode_tables import episode_table
+    from agent_env.errors import AgentEnvError
     from agent_env.runs.run import Run
     from agent_env.runs.scores.score import score_folder
 
     def show(path: Path, name: str) -> None:
         run = Run(path)
-        rows, totals = run.episode_rows(where or (), limit, lambda: score_folder(run, say))
+
+        def score() -> None:
+            try:
+                if not run.has_recorded_scores:
+                    score_folder(run, say)
+            except AgentEnvError as exc:  # the traces tell the rest
+                say(f"no metrics of {path}: {exc}")
+
+        rows, totals = run.episode_rows(where or (), limit, score)
         if as_json:
             listed = [row.values | {"metrics": row.metrics} for row in rows]
             print(json.dumps({"run": str(path), "totals": asdict(totals), "episodes": listed}))

@@ -218,7 +218,7 @@ class Run(RunFolder):
         index = Index(self)
         try:
             index.update()
-            if index.lacks_scores() and not self.has_recorded_scores:
+            if index.lacks_scores():
                 score()
                 index.update()
             index.check(filters, known)

@@ -111,9 +111,9 @@ TEMPLATES = Path(llama.__file__).parent / "templates"
 _TOKEN = re.compile(r"<\|[\w ]{1,40}\|>")
 
 
-def chat_template(text: str, model: Path) -> Path:
-    """The file of a chat template, or of one of ours by its name; ConfigError where there is none,
-    where it does not parse, and where it writes tokens that the model does not know."""
+def chat_template(text: str, model: Path) -> str:
+    """The name of one of our chat templates, else the whole path of a file; ConfigError where there
+    is none, where it does not parse, and where it writes tokens that the model does not know."""
     names = sorted(each.stem for each in TEMPLATES.glob("*.jinja"))
     file = TEMPLATES / f"{text}.jinja" if text in names else Path(text)
     try:
@@ -135,7 +135,7 @@ def chat_template(text: str, model: Path) -> Path:
             f"--chat-template {text} writes {foreign[0]}, which {model.name} does not know: it is "
             "for another model"
         )
-    return file.absolute()
+    return text if text in names else str(file.absolute())
 
 
 def local_server(
@@ -162,7 +162,7 @@ def local_server(
         f"--threads {threads or max(1, (os.cpu_count() or 1) - 1)}"
     )
     if template is not None:
-        command += f" --template {shlex.quote(str(chat_template(template, chosen.file)))}"
+        command += f" --template {shlex.quote(chat_template(template, chosen.file))}"
     file = _record(chosen, header)
     return f"{LOCAL}/{alias}", ModelServer(command=command, build=server_build(), file=file)
 

@@ -69,6 +69,16 @@ def test_a_stopped_run_is_listed_with_the_metrics_of_its_finished_episodes(tmp_p
     assert len(scores.splitlines()) == 5
 
 
+def test_a_stopped_run_of_an_unknown_task_is_listed_without_metrics(tmp_path):
+    shutil.copytree(RUN, tmp_path / "run")
+    (tmp_path / "run/scores.jsonl").unlink()
+    manifest = tmp_path / "run/run.json"
+    manifest.write_text(manifest.read_text().replace('"time-puzzles"', '"gone"', 1))
+    done = agent_env("episodes", "list", "run", "--json", cwd=tmp_path)
+    assert [each["metrics"] for each in json.loads(done.stdout)["episodes"]] == [{}] * 5
+    assert done.stderr.startswith("no metrics of run: unknown task 'gone'; known: ")
+
+
 def test_a_figure_without_end_in_stored_scores_is_shown_and_no_traceback(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     scores = tmp_path / "run/scores.jsonl"

@@ -33,6 +33,8 @@ from tests.commands import agent_env
         ("run time-puzzles --where size=1", "--where: no field 'size'"),
         ("run time-puzzles --out /proc/run", "cannot write to /proc/run"),
         ("run time-puzzles --prompt x", "unknown prompt 'x'"),
+        ("run time-puzzles --model reference --chat-template x",
+         "--chat-template is for --model local; give it to the server of reference"),
         ("run time-puzzles --tool-limit x=1", "--tool-limit: no tool 'x'; known: calen"),
         (f"show {os.devnull}", "/dev/null is not a run, a study, a folder of runs or an episode"),
         (

@@ -19,6 +19,12 @@ def own(tmp_path, text):
     return templates.read_text_file(file)
 
 
+def test_the_line_end_of_a_file_is_not_sent(tmp_path):
+    kept = own(tmp_path, "Q {constraints}\n\nGo on. \n\n")
+    assert kept.text == "Q {constraints}\n\nGo on. "
+    assert kept.digest == own(tmp_path, "Q {constraints}\n\nGo on. ").digest
+
+
 def test_templates_word_what_they_can(tmp_path):
     task = templates.with_template(make_task(), own(tmp_path, "Q {constraints} {{A}}"))
     (asked,) = task.prompt(puzzle(), BASE)

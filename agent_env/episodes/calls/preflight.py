@@ -40,9 +40,13 @@ QUESTION = Message(
     content="This is a test of the connection. If you have a tool, call one of them once, with any "
     "arguments that fit; else reply with the word OK.",
 )
-UNASKED = Message(role="user", content="This is a test of the connection. Reply with the word OK.")
+OK_QUESTION = Message(
+    role="user", content="This is a test of the connection. Reply with the word OK."
+)
 """Asks for no call."""
-TWICE = Message(role="user", content="Write three sentences on why some years have a leap day.")
+LONGER_QUESTION = Message(
+    role="user", content="Write three sentences on why some years have a leap day."
+)
 """Long enough for two replies to differ."""
 MOST_NAMES = 5
 """Models of the server that a message names."""
@@ -90,7 +94,7 @@ async def preflight(
     `contexts`: what the conditions need of the context."""
     bare, _ = await short_call(model, ())
     probes: dict[tuple[str, ...], Probe] = {(): bare}
-    forced: Probe | None = None
+    by_required: Probe | None = None
     for names, specs in offers.items():
         offered = [c for c in conditions if c.tools == names]
         required = any(c.first_step == "required" for c in offered)
@@ -102,8 +106,8 @@ async def preflight(
         else:
             probes[names], _ = await short_call(model, specs, options)
             is_native = required and not target.in_text
-            if is_native and forced is None and _gave_call(probes[names]):
-                forced, _ = await short_call(model, specs, options, (UNASKED,))
+            if is_native and by_required is None and _gave_call(probes[names]):
+                by_required, _ = await short_call(model, specs, options, (OK_QUESTION,))
     native = {names: probe for names, probe in probes.items() if names}
     trials: dict[Protocol, Trial] = {}
     chosen, taken = None, native
@@ -112,15 +116,13 @@ async def preflight(
         chosen = _choose(trials)
         taken, target = trials[chosen.name], replace(target, in_text=chosen.name != "native")
     # of the server's own way to call alone: the others are tried by one question
-    is_forced = None if forced is None or taken is not native else _gave_call(forced)
+    obeys = None if by_required is None or taken is not native else _gave_call(by_required)
     checks = tuple(
-        _check(c.name, bare, taken[c.tools], target, is_forced)
-        for c in conditions
-        if c.tools in offers
+        _check(c.name, bare, taken[c.tools], target, obeys) for c in conditions if c.tools in offers
     )
     more = [p for name, each in trials.items() if name != "native" for p in each.values()]
     repeats, equal = await _equal_calls(model, bare, target)
-    more += [*filter(None, [forced]), *repeats]
+    more += [*filter(None, [by_required]), *repeats]
     facts, room = target.facts, target.facts.context_tokens
     fitting = [(each, None if room is None else each.needed_tokens <= room) for each in contexts]
     served = [each.served_model for each in probes.values() if each.served_model is not None]
@@ -150,7 +152,7 @@ async def _equal_calls(
     """Two equal calls, and whether their replies are equal; None where that is not known."""
     if not target.is_repeatable or bare.error is not None:
         return [], None
-    tried = [await short_call(model, (), messages=(TWICE,)) for _ in range(2)]
+    tried = [await short_call(model, (), messages=(LONGER_QUESTION,)) for _ in range(2)]
     probes, replies = zip(*tried, strict=True)
     texts = {reply.message.content for reply in replies if reply is not None}
     return [*probes], None if None in replies or texts == {""} else len(texts) == 1
@@ -261,9 +263,9 @@ def _written_call(reply: Reply, names: Sequence[str]) -> str | None:
 
 
 def _check(
-    name: str, bare: Probe, offered: Probe, target: ProbedModel, is_forced: bool | None
+    name: str, bare: Probe, offered: Probe, target: ProbedModel, obeys: bool | None
 ) -> ToolCheck:
-    """Of one condition; `is_forced`: whether a call came that only `required` asked for."""
+    """Of one condition; `obeys`: whether a call came that only `required` asked for."""
     called = any(call in offered.tools for call in offered.calls)
     added = _added(bare, offered)
     is_reached = True if called else _is_reached(added, bare, offered, target)
@@ -273,7 +275,7 @@ def _check(
         condition=name,
         added_input_tokens=added,
         is_reached=is_reached,
-        required_obeyed=bool(offered.calls) and is_forced is not False if asked else None,
+        required_obeyed=bool(offered.calls) and obeys is not False if asked else None,
         calls_parsed=True if called else False if offered.call_in_text else None,
         problem=None if is_reached is not False else _problem(added, bare, offered, target),
     )

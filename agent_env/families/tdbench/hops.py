@@ -21,6 +21,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
     groups,
     joined_tfds,
     natural_join,
+    snapshot,
     tfd_violations,
 )
 from agent_env.families.tdbench.completeness import covers
@@ -142,6 +143,20 @@ def _hop_query(
         questions=tuple(questions),
         hops=(*hops, Hop(asks=last, gold=gold)),
     )
+
+
+def _check(query: Query, engines: Engines) -> None:
+    """GoldError unless the joined rows, both engines and a day-by-day search agree."""
+    joined = sorted(gold.answer for gold in query.golds)
+    by_engines = sorted(str(row[0]) for row in engines.both(query.sql))
+    offices, games = query.tables
+    row = games.rows[query.relevant[1][0]]
+    relevant = {offices.rows[index] for index in query.relevant[0]}
+    assert row.end is not None
+    days = (row.start.fromordinal(n) for n in range(row.start.toordinal(), row.end.toordinal()))
+    daily = {term.values[2] for day in days for term in snapshot(offices, day) if term in relevant}
+    if not joined == by_engines == sorted(daily):
+        raise GoldError(f"join {joined}, engines {by_engines}, days {sorted(daily)}: {query.sql}")
 
 
 HOPS = (2, 3)
@@ -306,7 +321,7 @@ def user_hop_queries(chain: Chain, making: Making) -> Iterator[Query]:
             omissions[f"hops to one answer twice in {last.table.name}"] += 1
         else:
             query = _chain_query(chain, path, values, relevant, golds, template, making.phrasings)
-            _check(query, making.engines)
+            _check_sql(query, making.engines)
             yield query
 
 
@@ -387,7 +402,7 @@ def _and(parts: Sequence[str]) -> str:
     return " and ".join(parts)
 
 
-def _check(query: Query, engines: Engines) -> None:
+def _check_sql(query: Query, engines: Engines) -> None:
     """GoldError unless the join and both engines agree."""
     table = query.tables[0]
     joined = sorted((g.answer, table.written(table.rows[g.index].start)) for g in query.golds)

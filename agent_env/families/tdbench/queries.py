@@ -10,11 +10,10 @@ answer, with several and with none, as far as the tables have rows for them.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
 from itertools import islice
 from random import Random
 
@@ -31,7 +30,15 @@ from agent_env.families.tdbench.query import (
     group_query,
 )
 from agent_env.families.tdbench.sample import Cardinality, Kind, cardinality_of
-from agent_env.families.tdbench.sql import Engines, GoldError, key_marks, relation_sql
+from agent_env.families.tdbench.sql import (
+    Batch,
+    Engines,
+    GoldError,
+    Rows,
+    SqlTemplate,
+    key_marks,
+    relation_sql,
+)
 from agent_env.families.tdbench.wording import Offset
 from agent_env.temporal.allen import FOREVER, Granularity, Interval, Relation, cut_day
 
@@ -273,23 +280,47 @@ def _other_group(pool: QueryPool, group: Group, b: Interval, rng: Random) -> Gro
     return group
 
 
-def check_queries(drafts: Iterable[DraftQuery], making: Making) -> Iterator[Query]:
+def check_queries(drafts: Sequence[DraftQuery], making: Making) -> Iterator[Query]:
     """The queries in the same order, with their SQL run on both engines; GoldError where an engine
     and Allen's relation differ."""
-    for draft in drafts:
-        pool, bounds, relation = draft.pool, draft.bounds, draft.relation
-        form, name = pool.form, pool.table.name
-        making.engines.index(name, form.keys)
-        values = _key_values(pool, draft.group)
-        sql = relation_sql(name, form.keys, form.answers, relation).fill(
-            {**values, "b_start": bounds[0], "b_end": bounds[1]}
+    by_pool: dict[int, list[int]] = defaultdict(list)
+    for number, draft in enumerate(drafts):
+        by_pool[id(draft.pool)].append(number)
+    orders = list(by_pool.values())
+    batches = []
+    for order in orders:
+        pool, own = drafts[order[0]].pool, [drafts[number] for number in order]
+        asked = ((d.relation, tuple(d.group.keys.values()), *d.bounds) for d in own)
+        batches.append(Batch(pool.table.name, pool.form.keys, pool.form.answers, tuple(asked)))
+        making.engines.index(pool.table.name, pool.form.keys)
+    results: dict[int, Rows] = {}
+    for order, rows in zip(orders, making.engines.run_batches(batches), strict=True):
+        results |= zip(order, rows, strict=True)
+    templates: dict[tuple[int, Relation], SqlTemplate] = {}
+    for number, draft in enumerate(drafts):
+        key, form = (id(draft.pool), draft.relation), draft.pool.form
+        if key not in templates:
+            name = draft.pool.table.name
+            templates[key] = relation_sql(name, form.keys, form.answers, draft.relation)
+        yield _check(draft, templates[key], results[number], making)
+
+
+def _check(draft: DraftQuery, template: SqlTemplate, rows: Rows, making: Making) -> Query:
+    pool, bounds = draft.pool, draft.bounds
+    values = _key_values(pool, draft.group)
+    sql = template.fill({**values, "b_start": bounds[0], "b_end": bounds[1]})
+    by_duckdb = sorted(rows, key=_sort_key)
+    by_sqlite = sorted(making.engines.sqlite(sql["sqlite"]), key=_sort_key)
+    by_allen = sorted(row_cells(pool, draft.golds), key=_sort_key)
+    if not by_sqlite == by_duckdb == by_allen:
+        raise GoldError(
+            f"{draft.relation}: Allen {by_allen}, SQLite {by_sqlite}, DuckDB {by_duckdb}: {sql}"
         )
-        texts = (draft.question(style) for style in range(making.phrasings))
-        query = _checked_query(pool, draft.group, "relation", draft.golds, sql, texts, making)
-        others = distractors(
-            pool, draft.group, partial(Group.matches, expected=relation, b=draft.b)
-        )
-        yield replace(query, b=bounds, relation=relation, distractors=others)
+    questions = (draft.question(style) for style in range(making.phrasings))
+    return group_query(
+        pool, draft.group, "relation", draft.golds, sql, questions, bounds, draft.relation,
+        distractors(pool, draft.group, lambda group: group.matches(draft.relation, draft.b)),
+    )  # fmt: skip
 
 
 def distractors(
@@ -312,6 +343,10 @@ def row_cells(pool: QueryPool, rows: Sequence[GroupRow]) -> Iterator[tuple[str |
     for row in (table.rows[one.index] for one in rows):
         end = None if row.end is None else table.written(row.end)
         yield (*(row.values[place] for place in places), table.written(row.start), end)
+
+
+def _sort_key(row: Sequence[str | None]) -> tuple[str, ...]:
+    return tuple("" if cell is None else cell for cell in row)
 
 
 def _key_values(pool: QueryPool, group: Group) -> dict[str, str]:
@@ -509,7 +544,7 @@ def _duration(pool: QueryPool, group: Group, making: Making) -> Query | None:
 
 def _checked_query(
     pool: QueryPool, group: Group, kind: Kind, golds: Sequence[GroupRow], sql: dict[str, str],
-    texts: Iterable[str], making: Making,
+    texts: Sequence[str], making: Making,
 ) -> Query:  # fmt: skip
     """The query; GoldError where the engines return other rows."""
     expected = sorted(row_cells(pool, golds), key=repr)

@@ -210,12 +210,15 @@ def group_query(
     golds: Sequence[GroupRow],
     sql: dict[str, str],
     questions: Iterable[str],
+    b: tuple[str, str] | None = None,
+    relation: str | None = None,
+    distractors: tuple[int, ...] = (),
 ) -> Query:
-    """A query about one group; its relation is the kind."""
+    """A query about one group; its relation is the kind where none is named."""
     return Query(
         domain=pool.domain.name,
         kind=kind,
-        relation=kind,
+        relation=relation or kind,
         tables=(pool.table,),
         keys=group.keys,
         answers=pool.form.answers,
@@ -224,6 +227,8 @@ def group_query(
         others=wrong_answers((row.answer for row in group.rows), golds),
         sql=sql,
         questions=tuple(questions),
+        b=b,
+        distractors=distractors,
     )
 
 

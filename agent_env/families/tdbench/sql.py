@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import itertools
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
@@ -19,7 +21,7 @@ from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.reading import BOUNDS
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.records import MaterialTable, identifier
-from agent_env.temporal.allen import Relation
+from agent_env.temporal.allen import RELATIONS, Relation
 
 try:
     from sqlglot import exp
@@ -27,6 +29,8 @@ except ImportError as exc:
     raise ConfigError("tdbench questions need sqlglot: pip install 'agent-env[tdbench]'") from exc
 
 DIALECTS = ("sqlite", "duckdb")
+BATCH_TABLE = "__asked"
+"""The table of a batch's queries; no table of a user can have this name."""
 B_MARKS = ("b_start", "b_end")
 _MARK = "\x01{}\x01"
 
@@ -113,6 +117,29 @@ def relation_sql(
     b = (placeholder("b_start"), placeholder("b_end"))
     test = holds(target, column("start"), column("end"), *b)
     return SqlTemplate(_base(table, keys, answers).where(test), (*key_marks(keys), *B_MARKS))
+
+
+@lru_cache(maxsize=100)
+def batch_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> str:
+    """The same for all queries of BATCH_TABLE that have the number of this batch, in DuckDB: the
+    literals of the thirteen conditions have become columns of that table, and each row of the
+    result begins with its query's number. Its one value is the batch."""
+    times = (column("start", "t"), column("end", "t"), *(column(name, "q") for name in B_MARKS))
+    tests = [
+        exp.and_(column("relation", "q").eq(exp.Literal.string(relation)), holds(relation, *times))
+        for relation in RELATIONS
+    ]
+    marks = zip(keys, key_marks(keys), strict=True)
+    same = [column(name, "t").eq(column(mark, "q")) for name, mark in marks]
+    tree = (
+        exp.select(
+            column("number", "q"), *(column(name, "t") for name in (*answers, "start", "end"))
+        )
+        .from_(_alias(table, "t"))
+        .join(_alias(BATCH_TABLE, "q"), on=exp.and_(*same, exp.or_(*tests)))
+        .where(column("batch", "q").eq(exp.Placeholder()))
+    )
+    return str(tree.sql(dialect="duckdb"))
 
 
 def current_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
@@ -247,6 +274,17 @@ class GoldError(AgentEnvError):
     """Two computations of one query's gold differ: a defect of this package, never of the user."""
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Queries over relations, all with the same columns."""
+
+    table: str
+    keys: tuple[str, ...]
+    answers: tuple[str, ...]
+    queries: tuple[tuple[Relation, tuple[str, ...], str, str], ...]
+    """Relation, values of the key columns, start and end of b."""
+
+
 class Engines:
     """Both engines with the same tables; a context that closes them."""
 
@@ -281,6 +319,30 @@ class Engines:
         if sorted(one, key=repr) != sorted(other, key=repr):
             raise GoldError(f"SQLite gives {one}, DuckDB {other} for {sql['sqlite']}")
         return one
+
+    def run_batches(self, batches: Sequence[Batch]) -> list[list[Rows]]:
+        """DuckDB's rows for each query of each batch; a batch is one statement."""
+        width = max((len(batch.keys) for batch in batches), default=0)
+        lines: list[tuple[Any, ...]] = []
+        for number, batch in enumerate(batches):
+            for relation, values, start, end in batch.queries:
+                padded = (*values, *[""] * (width - len(values)))
+                lines.append((len(lines), number, relation, *padded, start, end))
+        names = [*key_marks([""] * width), *B_MARKS]
+        kinds = ["number INTEGER", "batch INTEGER", "relation VARCHAR"]
+        kinds += [f"{name} VARCHAR" for name in names]
+        self._duckdb.execute(f"CREATE OR REPLACE TABLE {BATCH_TABLE} ({', '.join(kinds)})")
+        if lines:
+            casts = (f"unnest(?::{kind.split()[1]}[])" for kind in kinds)
+            columns = [list(values) for values in zip(*lines, strict=True)]
+            self._duckdb.execute(f"INSERT INTO {BATCH_TABLE} SELECT {', '.join(casts)}", columns)
+        results: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+        for number, batch in enumerate(batches):
+            text = batch_sql(batch.table, batch.keys, batch.answers)
+            for line, *row in self._duckdb.execute(text, [number]).fetchall():
+                results[line].append(tuple(row))
+        numbers = iter(range(len(lines)))
+        return [[tuple(results[next(numbers)]) for _ in batch.queries] for batch in batches]
 
     def _load(self, table: MaterialTable) -> None:
         name = identifier(table.name)

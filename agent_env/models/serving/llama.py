@@ -4,6 +4,7 @@ PORT`. Only that package and the standard library are imported."""
 import argparse
 import signal
 import sys
+from pathlib import Path
 
 
 def main() -> int:
@@ -31,8 +32,9 @@ def main() -> int:
     params.cache_ram_mib = 256  # prompts kept beside the slots; llama.cpp's own 8 GB is a machine
     params.use_jinja, params.ui = True, False
     if chosen.template is not None:
-        with open(chosen.template, encoding="utf-8") as template:
-            params.chat_template = template.read()
+        ours = Path(__file__).parent / "templates" / f"{chosen.template}.jinja"
+        file = ours if ours.is_file() else Path(chosen.template)
+        params.chat_template = file.read_text(encoding="utf-8")
     params.fit_params = False  # the context is as it is written in run.json, or there is none
     try:
         server = xllamacpp.Server(params)

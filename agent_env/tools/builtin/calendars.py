@@ -82,7 +82,7 @@ class CalendarArguments(BaseModel):
     leap_month: bool = Field(default=False, description="Chinese leap month of that number.")
 
 
-class _Missing(Exception):
+class _MissingArgument(Exception):
     """The name of an argument that the operation needs."""
 
 
@@ -106,7 +106,7 @@ class Calendars:
         query = parse_arguments(CalendarArguments, arguments)
         try:
             return ToolResult(output=_OPERATIONS[query.operation](query))
-        except _Missing as exc:
+        except _MissingArgument as exc:
             operation = query.operation
             raise ToolError(f"{operation} needs `{exc}`, as in {_example(operation)}") from exc
         except CalendarError as exc:
@@ -249,5 +249,5 @@ def _date(text: str | None, name: str) -> date:
 
 def _require(value: T | None, name: str) -> T:
     if value is None:
-        raise _Missing(name)
+        raise _MissingArgument(name)
     return value

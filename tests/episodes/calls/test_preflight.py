@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from agent_env.episodes.calls.preflight import (
-    TWICE,
-    UNASKED,
+    LONGER_QUESTION,
+    OK_QUESTION,
     ProbedModel,
     preflight,
     refusal,
@@ -115,7 +115,7 @@ def test_a_call_that_only_required_asks_for_shows_whether_the_server_obeys_it():
     class Asked(Server):
         async def generate(self, messages, tools, options=ReplyOptions()):
             reply = await super().generate(messages, tools, options)
-            return said("OK", 280) if tools and messages[-1] == UNASKED else reply
+            return said("OK", 280) if tools and messages[-1] == OK_QUESTION else reply
 
     server = Asked(said("OK"), called("web_search"))
     target = ProbedModel("compatible/smollm2", None, LISTED, False)
@@ -137,7 +137,7 @@ def test_a_call_that_only_required_asks_for_shows_whether_the_server_obeys_it():
 def test_two_equal_requests_show_whether_replies_can_be_had_again(replies, repeats):
     class Twice(Server):
         async def generate(self, messages, tools, options=ReplyOptions()):
-            if messages[-1] == TWICE:
+            if messages[-1] == LONGER_QUESTION:
                 return said(next(texts))
             return await super().generate(messages, tools, options)
 

@@ -156,6 +156,10 @@ def as_of(table: TemporalTable, now: date) -> TemporalTable:
     return replace(table, rows=tuple(rows))
 
 
+def snapshot(table: TemporalTable, day: date) -> tuple[TemporalRow, ...]:
+    return tuple(r for r in table.rows if r.start <= day and (r.end is None or r.end > day))
+
+
 def coarser(table: TemporalTable, granularity: Granularity) -> tuple[TemporalTable, int]:
     """The table with its dates cut to months or years, and how many rows began and ended in one
     unit and are not in it."""

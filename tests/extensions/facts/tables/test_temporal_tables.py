@@ -18,6 +18,7 @@ from agent_env.extensions.facts.tables.temporal_table import (
     coarser,
     joined_tfds,
     natural_join,
+    snapshot,
     tfd_violations,
 )
 
@@ -27,11 +28,6 @@ D = date.fromisoformat
 def table(name, columns, *rows):
     made = (TemporalRow(tuple(v.split()), D(s), D(e) if e else None) for v, s, e in rows)
     return TemporalTable(name, tuple(columns.split()), tuple(made))
-
-
-def snapshot(of, day):
-    """The rows that hold on the day, found without the code under test."""
-    return tuple(r for r in of.rows if r.start <= day and (r.end is None or day < r.end))
 
 
 LEADERS = table(
@@ -49,6 +45,7 @@ def test_rows_and_dependencies_go_by_day(tmp_path):
     assert [(row.start, row.end) for row in merged] == [(D("2009-01-20"), D("2017-01-20"))]
     known = as_of(LEADERS, D("2005-01-01"))
     assert [(row.values[1], row.end) for row in known.rows] == [("Bush", None), ("Chirac", None)]
+    assert [row.values[1] for row in snapshot(LEADERS, D("2009-01-20"))] == ["Obama"]
     cut, gone = coarser(
         table("t", "a", ("x", "2001-02-03", "2001-05-01"), ("y", "2001-02-03", "2002-01-01")),
         "year",
