@@ -30,9 +30,8 @@ from agent_env.extensions.facts.site.render import render_all
 from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.shift import shifted_world
-from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Episode, Sample, Score
-from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.task import ORIGINAL, AnalysisHooks
 
 PUZZLES = 60
@@ -78,9 +77,7 @@ def told_apart() -> None:
 
 CONDITIONS = {
     condition.name: condition
-    for condition in with_disturbances(
-        [parse_condition("web")], [Disturbance(suffix="shifted", ablation="shifted")]
-    )
+    for condition in (parse_condition("web"), parse_condition("web~shifted"))
 }
 SHARES = {"reads": 0.45, "remembers": 0.25, "guesses": 0.3}
 

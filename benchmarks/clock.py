@@ -21,8 +21,8 @@ from agent_env.runs.options.run_options import DayOptions, RunOptions
 from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
-from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet, by_digest
+from agent_env.tasks.modifiers import DAY
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
 OPTIONS = ("kinds=current", "book=closed", "phrasings=1", "rows=600")
@@ -40,7 +40,7 @@ def main() -> None:
     options = RunOptions("tdbench", options=OPTIONS, limit=DRAWN * arguments.questions)
     made = samples_of(options)
     task = task_of(options, by_digest(made.tables))
-    conditions = [on_day(Condition(name="web"), day, "") for day in DAYS]
+    conditions = [DAY.on(Condition(name="web"), day) for day in DAYS]
     kept, left_out = on_their_days(made, conditions, task, print)
     samples = kept.samples[: arguments.questions]
     tables = by_digest(made.tables)

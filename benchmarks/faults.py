@@ -18,7 +18,8 @@ from agent_env.extensions.evidence.faults import drawn_kind
 from agent_env.extensions.evidence.statistics import attacks, faults
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
-from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.tasks.conditions import parse_condition
+from agent_env.tasks.modifiers import WORLD
 
 SIMULATIONS = 1000
 SAMPLES = 150
@@ -104,7 +105,8 @@ def coverage(
     sample_fields: Mapping[str, object],
 ) -> dict[str, float]:
     """How often each column's interval holds what was planted."""
-    plain, disturbed = with_disturbances([parse_condition("web")], [disturbance])
+    plain = parse_condition("web")
+    disturbed = WORLD.on(plain, disturbance)
     samples = tuple(
         Sample(id=f"s{n}", task="t", gold=("y",)).model_copy(update=dict(sample_fields))
         for n in range(SAMPLES)

@@ -24,6 +24,7 @@ from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_name, short_names
 from agent_env.records.schema import Condition
+from agent_env.tasks.modifiers import bare_name
 
 
 def planned_arms(models: Sequence[str], conditions: Sequence[Condition]) -> tuple[Arm, ...]:
@@ -203,7 +204,7 @@ class _Reader:
     def _condition(self, text: str) -> str:
         name = text.strip()
         if name not in self._conditions:
-            variants = [each for each in self._conditions if each.partition("~")[0] == name]
+            variants = [each for each in self._conditions if bare_name(each) == name]
             if len(variants) == 1:  # such as web~schema, where every condition is held to a form
                 return variants[0]
             if variants and name:

@@ -25,7 +25,7 @@ from agent_env.analysis.intervals import (
 )
 from agent_env.analysis.study import MARK, Arm
 from agent_env.errors import ConfigError
-from agent_env.tasks.conditions import is_twin
+from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, bare_name, is_twin
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def disturbed_arms(arms: Sequence[Arm], plain: Arm) -> list[Arm]:
         if plain.condition.disturbance is None
         and arm.run == plain.run
         and arm.condition.disturbance is not None
-        and is_twin(plain.condition, arm.condition, "disturbance")
+        and is_twin(plain.condition, arm.condition, WORLD)
     ]
 
 
@@ -122,11 +122,11 @@ def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
     by our own loop; else on the run's first day; None for an arm that is one."""
     condition = arm.condition
     first = arms[0].condition.today
-    kinds = ("answer_format", "free"), ("disturbance", None), ("agent", None), ("today", first)
-    for field, plain in kinds:
-        for each in arms if getattr(condition, field) != plain else ():
-            is_plain = getattr(each.condition, field) == plain
-            if is_plain and is_twin(condition, each.condition, field):
+    for modifier in (FORMAT, WORLD, AGENT, DAY):
+        plain = first if modifier is DAY else modifier.plain
+        for each in arms if getattr(condition, modifier.key) != plain else ():
+            is_plain = getattr(each.condition, modifier.key) == plain
+            if is_plain and is_twin(condition, each.condition, modifier):
                 return each
     return None
 
@@ -161,7 +161,7 @@ def contrast_name(arms: Sequence[Arm], weights: Sequence[float]) -> str:
 
 def _interactions(arms: Sequence[Arm]) -> list[PlannedContrast]:
     """(both − web) − (python − neither) for every set of other parts that has all four."""
-    free = [arm for arm in arms if "~" not in arm.condition.name]
+    free = [arm for arm in arms if bare_name(arm.condition.name) == arm.condition.name]
     by_parts = {frozenset(arm.condition.name.split("+")) - {"base"}: arm.label for arm in free}
     interactions = []
     for rest in by_parts:

@@ -18,13 +18,8 @@ from agent_env.runs.options.run_options import ForkOptions
 from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_call
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
-from agent_env.tasks.conditions import (
-    has_choice,
-    on_day,
-    own_tools,
-    parse_condition,
-    with_disturbances,
-)
+from agent_env.tasks.conditions import own_tools, parse_condition
+from agent_env.tasks.modifiers import DAY, FIRST_STEP, WORLD
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.components import Parts
 from agent_env.wiring.models import open_counted
@@ -115,17 +110,19 @@ async def _forked_manifest(
     manifest, chosen, sandbox = fresh_manifest(before, NOTHING), condition, before.sandbox
     if options.condition:
         chosen = parse_condition(options.condition, own_tools(manifest.conditions), own_call())
-    if (chosen.context, chosen.wording) != (condition.context, condition.wording):
+    world = condition.disturbance
+    kept = (condition.context, condition.wording, None, chosen.disturbance and world)
+    if (chosen.context, chosen.wording, chosen.agent, chosen.disturbance) != kept:
         raise ConfigError(
             f"a fork keeps its parent's question, pages included, and that was asked under "
             f"'{condition.name}'; --condition {chosen.name} can only add or take away tools"
         )
-    if chosen.tools and not has_choice(chosen.name):
+    if chosen.tools and not FIRST_STEP.text_in(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
-    if options.condition and condition.disturbance is not None:  # it continues in the same world
-        chosen = with_disturbances((chosen,), (condition.disturbance,))[-1]
+    if world and chosen.disturbance is None and WORLD.applies(chosen, world) is None:
+        chosen = WORLD.on(chosen, world)
     if condition.today is not None and chosen.today is None:
-        chosen = on_day(chosen, condition.today, chosen.name)
+        chosen = DAY.on(chosen, condition.today)
     chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox, own_plugins(), [chosen])).name

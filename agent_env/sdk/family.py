@@ -5,9 +5,7 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.tasks.answer_forms import FORMATS as FORMATS
     from agent_env.tasks.answer_forms import AnswerForm as AnswerForm
-    from agent_env.tasks.conditions import CHOICES as CHOICES
     from agent_env.tasks.conditions import WORDINGS as WORDINGS
     from agent_env.tasks.conditions import parse_condition as parse_condition
     from agent_env.tasks.conditions import sample_under as sample_under
@@ -22,6 +20,12 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import MissedDate as MissedDate
     from agent_env.tasks.faults import Source as Source
     from agent_env.tasks.faults import WrongDate as WrongDate
+    from agent_env.tasks.modifiers import AGENT as AGENT
+    from agent_env.tasks.modifiers import DAY as DAY
+    from agent_env.tasks.modifiers import WORLD as WORLD
+    from agent_env.tasks.modifiers import is_twin as is_twin
+    from agent_env.tasks.modifiers import modifiers_in as modifiers_in
+    from agent_env.tasks.modifiers import without as without
     from agent_env.tasks.sample_files import parse_where as parse_where
     from agent_env.tasks.sample_files import select as select
     from agent_env.tasks.shortcuts import Shortcut as Shortcut

@@ -1,7 +1,5 @@
-"""Conditions by name: parts joined by `+`, such as `web+python`, and optionally the first step's
-tool choice, `web~auto`, where a run has the same condition with several choices, what is disturbed
-in its world, `web~shifted`, whose loop it is, `web~by-codex`, the day of its clock,
-`web~on-1995-06-01`, and the answer's format, `web~schema`."""
+"""Conditions by name: parts joined by `+`, such as `web+python`, and behind them modifiers, such as
+`web~on-1995-06-01~schema` (`tasks.modifiers`)."""
 
 from __future__ import annotations
 
@@ -12,13 +10,10 @@ from typing import TypeVar
 
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
-from agent_env.protocols import ToolChoice
-from agent_env.records.disturbance import Disturbance
 from agent_env.records.schema import Condition, Sample, Wording
-from agent_env.records.tool_traits import AgentUse, ToolTraits
-from agent_env.tasks.answer_forms import FORMATS, AnswerFormat
+from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.modifiers import CHOICES, DAY, FIRST_STEP, WORLD, bare_name, with_modifiers
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
-from agent_env.temporal.days import iso_day
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
 PARTS = ("base", *WORDINGS, "cited", "web", "web-once", "cal", "events", "python", "sql")
@@ -90,7 +85,7 @@ def parse_conditions(
 
 
 def wording_of(name: str) -> Wording:
-    parts = name.partition("~")[0].split("+")
+    parts = bare_name(name).split("+")
     return next((wording for wording in WORDINGS if wording in parts), "implicit")
 
 
@@ -102,14 +97,14 @@ def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
         if isinstance(condition, str)
         else (condition.name, condition.wording)
     )
-    its_world = sample.in_shifted_world() if "shifted" in name.split("~")[1:] else sample
+    its_world = sample.in_shifted_world() if WORLD.text_in(name) == "shifted" else sample
     return its_world.on_day(today_of(name)).worded(wording)
 
 
 def today_of(name: str) -> str | None:
     """The day of the condition of this name; None for the real one."""
-    suffixes = (each for each in name.split("~")[1:] if each.startswith(ON))
-    return next((each.removeprefix(ON) for each in suffixes), None)
+    text = DAY.text_in(name)
+    return None if text is None else text.removeprefix("on-")
 
 
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
@@ -129,12 +124,8 @@ def _option(context: str) -> str:
 def parse_condition(text: str, tools: Tools = NO_TOOLS, permit: Permit = NOTHING) -> Condition:
     """The condition of this name; ConfigError names the wrong part. `permit` is for tools by their
     MODULE:NAME."""
-    bare, *suffixes = text.split("~")
-    if suffixes:
-        condition = parse_condition(bare, tools, permit)
-        for suffix in suffixes:
-            condition = _with_suffix(condition, suffix.strip(), text)
-        return condition
+    if (bare := bare_name(text)) != text:
+        return with_modifiers(parse_condition(bare, tools, permit), text)
     named = [_part(part.strip(), text, tools, permit) for part in text.split("+")]
     parts = [part for part, _ in named]
     kinds = [_kind(part) for part in parts]
@@ -242,67 +233,6 @@ def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits
     )
 
 
-CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
-BOTH = "both"
-"""Two conditions: the first step must call a tool in one, and may in the other."""
-ON = "on-"
-"""Begins the suffix with the day that is today in the condition's world."""
-CLOCK_YEARS = range(1678, 2262)
-"""What a clock of nanoseconds in 64 bits can show whole."""
-
-
-def _with_suffix(condition: Condition, suffix: str, text: str) -> Condition:
-    if suffix.startswith(ON) and condition.today is None:
-        return on_day(condition, suffix.removeprefix(ON), f"condition '{text}'")
-    choice = next((known for known in CHOICES if known == suffix), None)
-    answer_format = next((known for known in FORMATS[1:] if known == suffix), None)
-    if answer_format is not None and condition.answer_format == "free":
-        return _with_format(condition, answer_format)
-    if choice is None or has_choice(condition.name):
-        known = ", ".join((*CHOICES, f"{ON}YYYY-MM-DD", *FORMATS[1:]))
-        raise ConfigError(f"condition '{text}': after ~ write one of {known}, each kind once")
-    return _with_choice(condition, choice, text)
-
-
-def _with_choice(condition: Condition, choice: ToolChoice, text: str) -> Condition:
-    if not condition.tools:
-        raise ConfigError(f"condition '{text}' offers no tools, so it has no choice")
-    bare, tilde, answer_format = condition.name.partition("~")
-    update = {"name": f"{bare}~{choice}{tilde}{answer_format}", "first_step": choice}
-    return condition.model_copy(update=update)
-
-
-def _with_format(condition: Condition, answer_format: AnswerFormat) -> Condition:
-    if condition.agent is not None:
-        raise ConfigError(
-            f"condition '{condition.name}': answer formats are of our own loop; leave them out, or "
-            "the agent"
-        )
-    update = {"name": f"{condition.name}~{answer_format}", "answer_format": answer_format}
-    return condition.model_copy(update=update)
-
-
-def has_choice(name: str) -> bool:
-    """Whether a condition's name states the tool choice of its first step."""
-    return any(choice in name.split("~")[1:] for choice in CHOICES)
-
-
-def with_formats(conditions: Sequence[Condition], formats: Sequence[str]) -> tuple[Condition, ...]:
-    """Each condition in each of the answer formats; a format in its name stays."""
-    if unknown := next((each for each in formats if each not in FORMATS), None):
-        raise ConfigError(f"--answer-format {unknown}: write one of {', '.join(FORMATS)}")
-    chosen: Sequence[AnswerFormat] = [known for known in FORMATS if known in formats]
-    result = [
-        condition if known == "free" else _with_format(condition, known)
-        for condition in conditions
-        for known in (chosen if condition.answer_format == "free" else FORMATS[:1])
-    ]
-    names = [condition.name for condition in result]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ConfigError(f"condition '{twice}' is there twice by --answer-format; name it once")
-    return tuple(result)
-
-
 def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[ToolTraits]:
     """The conditions' tools, each once; with a name, those that have it or that this part of a
     condition brings."""
@@ -318,90 +248,8 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
     ]
 
 
-def with_disturbances(
-    conditions: Sequence[Condition], disturbances: Sequence[Disturbance]
-) -> tuple[Condition, ...]:
-    """Each condition, and behind it one for each disturbance that concerns its tools."""
-    return tuple(
-        each
-        for condition in conditions
-        for each in (
-            condition,
-            *(_disturbed(condition, d) for d in disturbances if _concerns(d, condition)),
-        )
-    )
-
-
-def _concerns(disturbance: Disturbance, condition: Condition) -> bool:
-    """Whether it has a tool for which anything would change. An ablation takes the evidence away,
-    which a prompt with the dates or a tool that reads the tables would give again."""
-    tools = traits_of(condition)
-    if disturbance.ablation is not None:
-        gives = condition.wording != "implicit" or any(traits.needs_table for traits in tools)
-        return not gives and any(traits.needs_web for traits in tools)
-    if disturbance.attack is not None:
-        return any(traits.needs_web for traits in tools)
-    return any(fault.tool in condition.tools for fault in disturbance.faults)
-
-
-def _disturbed(condition: Condition, disturbance: Disturbance) -> Condition:
-    name = _before_format(condition, disturbance.suffix)
-    return condition.model_copy(update={"name": name, "disturbance": disturbance})
-
-
-def _before_format(condition: Condition, suffix: str) -> str:
-    """The condition's name with the suffix; it ends with the answer format, whichever of the two
-    was chosen first."""
-    bare = condition.name.removesuffix(f"~{condition.answer_format}")
-    return f"{bare}~{suffix}{condition.name[len(bare) :]}"
-
-
-def on_day(condition: Condition, day: str, where: str) -> Condition:
-    """The condition in a world where it is this day; ConfigError begins with `where`."""
-    if (parsed := iso_day(day)) is None or parsed.year not in CLOCK_YEARS:
-        raise ConfigError(
-            f"{where}: '{day}' is not a day that a clock can show; write YYYY-MM-DD (Gregorian, "
-            f"without a time or zone), from {CLOCK_YEARS[0]} to {CLOCK_YEARS[-1]}"
-        )
-    return condition.model_copy(
-        update={"name": _before_format(condition, f"{ON}{day}"), "today": day}
-    )
-
-
-OUR_LOOP = "loop"
-"""Stands for our own loop among agents."""
-BY = "by-"
-"""Begins the suffix with the name of somebody else's agent."""
-
-
-def with_agents(
-    conditions: Sequence[Condition], agents: Sequence[AgentUse | None]
-) -> tuple[Condition, ...]:
-    """Each condition by each of the agents; None stands for our own loop. ConfigError for what only
-    our own loop can do."""
-    result = []
-    for condition in conditions:
-        for agent in agents:
-            if agent is None:
-                result.append(condition)
-                continue
-            name = _before_format(condition, f"{BY}{agent.name}")
-            if condition.strategy != "tool-loop":
-                raise ConfigError(
-                    f"condition '{name}': strategies are of our own loop; leave it out, or the "
-                    "agent"
-                )
-            update = {"name": name, "agent": agent, "first_step": "auto"}
-            result.append(condition.model_copy(update=update))
-    return tuple(result)
-
-
-def is_twin(one: Condition, other: Condition, field: str) -> bool:
-    """Whether the two are the same condition but for this field, and for their names; an agent
-    makes its first step as it likes."""
-    free = ("name", field, "first_step") if field == "agent" else ("name", field)
-    names = (name for name in Condition.model_fields if name not in free)
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+BOTH = "both"
+"""Two conditions: the first step must call a tool in one, and may in the other."""
 
 
 def with_first_steps(
@@ -410,45 +258,39 @@ def with_first_steps(
     """The conditions with the tool choice of their first step: by CONDITION=CHOICE among `choices`,
     else by a CHOICE for all, else `required`; `auto` without tools; a choice in the name stays. For
     `both` there are two conditions, NAME (required) and NAME~auto."""
-    for_all = "required"
-    named: dict[str, str] = {}
+    by_name = {condition.name: condition for condition in conditions}
+    for_all, named = "required", dict[str, str]()
     for text in choices:
         name, equals, choice = text.rpartition("=")
         if choice not in (*CHOICES, BOTH):
             advice = "write required, auto, none or both, or CONDITION=one of them"
             raise ConfigError(f"--first-step {text}: {advice}")
-        if equals:
-            full_name = parse_condition(name, own_tools(conditions), permit).name
-            condition = next((c for c in conditions if c.name == full_name), None)
-            if condition is None:
-                names = ", ".join(c.name for c in conditions)
-                raise ConfigError(
-                    f"--first-step {text}: the run has no such condition, but {names}"
-                )
-            if not condition.tools:
-                problem = "offers no tools, so it has no choice"
-                raise ConfigError(f"--first-step {text}: '{full_name}' {problem}")
-            if has_choice(full_name):
-                raise ConfigError(f"--first-step {text}: the name says its choice already")
-            named[full_name] = choice
-        else:
+        if not equals:
             for_all = choice
-    result = [new for c in conditions for new in _with_first_step(c, named.get(c.name, for_all))]
+            continue
+        full_name = parse_condition(name, own_tools(conditions), permit).name
+        problem = None
+        if (condition := by_name.get(full_name)) is None:
+            problem = f"the run has no such condition, but {', '.join(by_name)}"
+        elif reason := FIRST_STEP.applies(condition, choice):
+            problem = f"'{full_name}': {reason}"
+        elif FIRST_STEP.text_in(full_name):
+            problem = "the name says its choice already"
+        if problem is not None:
+            raise ConfigError(f"--first-step {text}: {problem}")
+        named[full_name] = choice
+    result: list[Condition] = []
+    for each in conditions:
+        choice = named.get(each.name, for_all) if each.tools else "auto"
+        if not FIRST_STEP.text_in(each.name) and each.agent is None:
+            first = "required" if choice == BOTH else choice
+            result.append(each.model_copy(update={"first_step": first}))
+            result += [FIRST_STEP.on(each, "auto")] if choice == BOTH else []
+        else:
+            result.append(each)
     if twice := next((c.name for c in result if result.count(c) > 1), None):
         raise ConfigError(f"condition '{twice}' is there twice by --first-step both; name it once")
     return tuple(result)
-
-
-def _with_first_step(condition: Condition, choice: str) -> list[Condition]:
-    """The condition with this choice on its first step; two for `both`."""
-    if not condition.tools:
-        return [condition.model_copy(update={"first_step": "auto"})]
-    if has_choice(condition.name):
-        return [condition]
-    if choice == BOTH:
-        required = condition.model_copy(update={"first_step": "required"})
-        return [required, _with_choice(condition, "auto", condition.name)]
-    return [condition.model_copy(update={"first_step": choice})]
 
 
 def own_tools(conditions: Sequence[Condition]) -> Tools:

@@ -23,6 +23,7 @@ from agent_env.records.reach import Reach
 from agent_env.records.schema import ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.registry import Plugins
+from agent_env.tasks.modifiers import bare_name
 from agent_env.tasks.tool_registry import TOOLS, tool_names
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
 def unread_tools(options: McpOptions, conditions: Iterable[str]) -> dict[str, ToolTraits]:
     """Stand-ins for the tools of servers that are not asked yet, so that conditions can be checked
     by their names: one for each server, and each tool that a condition names."""
-    parts = [part.strip() for text in conditions for part in text.partition("~")[0].split("+")]
+    parts = [part.strip() for text in conditions for part in bare_name(text).split("+")]
     tools: dict[str, ToolTraits] = {}
     for server in commands_by_name(options.servers):
         named = (re.fullmatch(rf"mcp:{re.escape(server)}[/.](.+)", part) for part in parts)

@@ -7,9 +7,10 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.provenance import TraceProvenance, with_worlds
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
-from agent_env.records.disturbance import Disturbance, WebAblation
+from agent_env.records.disturbance import WebAblation
 from agent_env.records.schema import Condition, Episode, Sample, Score
-from agent_env.tasks.conditions import parse_conditions, with_disturbances, with_first_steps
+from agent_env.tasks.conditions import parse_conditions, with_first_steps
+from agent_env.tasks.modifiers import WORLD
 from agent_env.tasks.task import AnalysisHooks
 
 Scored = tuple[Episode, Score]
@@ -23,8 +24,8 @@ def _condition(name):
         parsed = parse_conditions([plain if is_ablated else name])
     except ConfigError:  # of a fork, or a name of the test's own
         return Condition(name=name)
-    ablations = [Disturbance(suffix=suffix, ablation=suffix)] if is_ablated else []
-    return with_disturbances(with_first_steps(parsed, ()), ablations)[-1]
+    (made,) = with_first_steps(parsed, ())
+    return WORLD.on(made, WORLD.parse(suffix)) if is_ablated else made
 
 
 def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):

@@ -19,8 +19,9 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
-from agent_env.tasks.conditions import parse_condition, with_disturbances
+from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, WrongDate
+from agent_env.tasks.modifiers import WORLD
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
@@ -263,7 +264,7 @@ ATTACK = SampleAttack(
 
 
 def under(sample, condition, disturbance, **fields):
-    (_, made) = with_disturbances([parse_condition(condition)], [disturbance])
+    made = WORLD.on(parse_condition(condition), disturbance)
     answer = fields.pop("answer")
     episode = ended(f"MY ANSWER: {answer}", "p", made.name, stop_reason="answered", **fields)
     metrics = fields.get("metrics", {})

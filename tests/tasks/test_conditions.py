@@ -1,19 +1,17 @@
 """Conditions by name."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import agent_env
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
-from agent_env.records.tool_traits import ToolTraits
-from agent_env.tasks.conditions import (
-    is_twin,
-    parse_condition,
-    parse_conditions,
-    with_disturbances,
-    with_first_steps,
-    with_formats,
-)
+from agent_env.records.tool_traits import AgentUse, ToolTraits
+from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
+from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid, is_twin
 
 SERVERS = {
     "convert": ToolTraits(name="convert", mcp="time/convert"),
@@ -89,9 +87,14 @@ NAMES = {
     "cited:a/b": "no part 'cited:a/b'",
     "python:a": "no part 'python:a'",
     "web+web_search": "'web+web_search' has the tool web_search twice",
-    "web~maybe": "after ~ write one of required, auto, none",
-    "base~auto": "condition 'base~auto' offers no tools, so it has no choice",
-    "web~auto~auto": "after ~ write one of",
+    "web~maybe": "no modifier 'maybe'; known: required, auto, none, blocked, shifted, attacked-",
+    "base~auto": "condition 'base~auto': it offers no tools, so it has no choice",
+    "web~auto~auto": "auto and auto both say its first step; take one out",
+    "web~on-1995-06-01~on-1996-06-01": "on-1995-06-01 and on-1996-06-01 both say its today",
+    "web~faults": "~faults does not say which faults; add them by --faults",
+    "web~attacked-x": "~attacked-x: write attacked- and one of instruction, false-page",
+    "web~by-../x": "name an agent; --agent takes files and commands, too",
+    "python~shifted": "it does not read our web",
     "~auto": "no part ''",
 }
 FIRST_STEPS = {
@@ -99,7 +102,7 @@ FIRST_STEPS = {
     "web=": "--first-step web=: write required, auto, none or both",
     "cal=none": "the run has no such condition, but base, web",
     "wbe=none": "unknown condition 'wbe'",
-    "base=auto": "'base' offers no tools, so it has no choice",
+    "base=auto": "'base': it offers no tools, so it has no choice",
 }
 TWICE = {
     "both": "'web~auto' is there twice by --first-step both",
@@ -161,26 +164,58 @@ def test_each_condition_with_tools_has_the_first_step_that_is_asked_of_it():
 SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
 
 
+def worlds(conditions, *disturbances):
+    return grid(conditions, [Axis(WORLD, (None, *disturbances), "--web-ablation")])
+
+
+def formats(conditions, *names):
+    return grid(conditions, [Axis(FORMAT, names, "--answer-format")])
+
+
 def test_twins_differ_from_the_conditions_that_they_concern():
     faults = Disturbance(suffix="faults", faults=(Fault(tool="python", kind="crash", rate=0.1),))
-    made = with_disturbances(parse_conditions(["base", "web+python", "python"]), [SHIFTED, faults])
+    made = worlds(parse_conditions(["base", "web+python", "python"]), SHIFTED, faults)
     assert [(c.name, c.disturbance) for c in made] == [
         ("base", None), ("web+python", None), ("web+python~shifted", SHIFTED),
         ("web+python~faults", faults),
         ("python", None), ("python~faults", faults),
     ]  # fmt: skip
-    first = with_formats(with_disturbances(parse_conditions(["web"]), [SHIFTED]), ["schema"])
-    then = with_disturbances(parse_conditions(["web~schema"]), [SHIFTED])
+    first = formats(worlds(parse_conditions(["web"]), SHIFTED), "schema")
+    then = worlds(parse_conditions(["web~schema"]), SHIFTED)
     assert [each.name for each in first] == ["web~schema", "web~shifted~schema"]
     assert first == then
     conditions = with_first_steps(parse_conditions(["web"]), ["both"])
-    worlds = with_disturbances(conditions, [SHIFTED])
-    made = {each.name: each for each in with_formats(worlds, ["free", "schema"])}
+    made = {each.name: each for each in formats(worlds(conditions, SHIFTED), "free", "schema")}
     assert len(made) == 8
 
-    def twins(name, field):
-        return [o for o in made if o != name and is_twin(made[name], made[o], field)]
+    def twins(name, modifier):
+        return [o for o in made if o != name and is_twin(made[name], made[o], modifier)]
 
-    assert twins("web~auto~shifted~schema", "disturbance") == ["web~auto~schema"]
-    assert twins("web~auto~shifted~schema", "answer_format") == ["web~auto~shifted"]
-    assert twins("web~auto~shifted~schema", "first_step") == ["web~shifted~schema"]
+    assert twins("web~auto~shifted~schema", WORLD) == ["web~auto~schema"]
+    assert twins("web~auto~shifted~schema", FORMAT) == ["web~auto~shifted"]
+    assert twins("web~auto~shifted~schema", FIRST_STEP) == ["web~shifted~schema"]
+
+
+def test_a_condition_of_the_grid_can_be_typed_as_it_is_named():
+    grid_of_two = formats(worlds(parse_conditions(["web~on-1995-06-01~auto"])), "free", "schema")
+    shifted = formats(worlds(parse_conditions(["web~auto"]), SHIFTED), "free", "schema")
+    for made in (*grid_of_two, *shifted):
+        assert parse_condition(made.name) == made
+    assert parse_condition("web~schema~shifted").name == "web~shifted~schema"
+    with pytest.raises(ConfigError, match="those of no day; leave --web-ablation out"):
+        parse_condition("web~shifted~on-1995-06-01")
+    by_agent = AGENT.on(parse_condition("web"), AgentUse(name="some", command=("some",)))
+    assert (by_agent.name, with_first_steps([by_agent], ())) == ("web~by-some", (by_agent,))
+    with pytest.raises(ConfigError, match="'web~by-some~schema': answer formats are of our own"):
+        FORMAT.on(by_agent, "schema")
+
+
+def test_one_file_alone_splits_and_joins_names_at_the_tilde():
+    at_tilde = re.compile(r"""\.r?(split|partition)\(["']~|["']~["']\.join|["']~["'] (not )?in\b""")
+    package = Path(agent_env.__file__).parent
+    using = {
+        str(file.relative_to(package))
+        for file in package.rglob("*.py")
+        if at_tilde.search(file.read_text())
+    }
+    assert using == {"tasks/modifiers.py"}

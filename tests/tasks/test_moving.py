@@ -14,14 +14,15 @@ from agent_env.records.schema import Condition, Message, ToolCall
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import samples_of, task_of
-from agent_env.tasks.conditions import on_day, sample_under
+from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.modifiers import DAY
 from agent_env.tasks.moving import in_years
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
-CONDITIONS = [on_day(Condition(name="base"), day, "") for day in DAYS]
+CONDITIONS = [DAY.on(Condition(name="base"), day) for day in DAYS]
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.result_tables import Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm
+from agent_env.tasks.modifiers import bare_name
 
 STEPS = {
     ("web", "cited"): "finding and opening the page",
@@ -52,7 +53,7 @@ def losses(comparison: Comparison) -> dict[str, tuple[Contrast, ...]]:
         # the arms by their conditions' names; `web~schema` also as web where no other could be
         names = {arm.condition.name: arm for arm in arms}
         plain = [arm for arm in arms if arm.condition.disturbance is None]
-        short = [arm.condition.name.partition("~")[0] for arm in plain]
+        short = [bare_name(arm.condition.name) for arm in plain]
         only = {name: arm for name, arm in zip(short, plain, strict=True) if short.count(name) == 1}
         if own := dict(_of_run(comparison, only | names)):
             tops = np.column_stack(list(own.values()))

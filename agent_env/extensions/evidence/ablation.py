@@ -18,8 +18,8 @@ from random import Random
 
 from agent_env.extensions.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CannotShift, SampleSet, Task, tools_of
-from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
+from agent_env.sdk.family import WORLD, CannotShift, SampleSet, Task, is_twin, tools_of
+from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation, WebAblation
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.scoring import stands_in
 from agent_env.sdk.web import ShiftedWorld, SqlitePages, TextIndex, index_of, page_key, words_of
@@ -36,15 +36,10 @@ def check_ablations(
 ) -> None:
     """ConfigError for an ablation of a web that is not ours to change; a note on conditions that
     get no ablation."""
-    names, mode = options.web_ablations, options.web_mode
+    names, mode = ablations_of(conditions), options.web_mode
     if not names:
         return
     option = f"--web-ablation {names[0]}"
-    if not any(_is_ablated(condition) for condition in conditions):
-        raise ConfigError(
-            f"{option}: no condition looks anything up on our web (implicit wording, and no tool "
-            "that reads the tables themselves); add --condition web"
-        )
     if mode in ("hosted", "live"):
         whose = "the provider's own web" if mode == "hosted" else "the live web"
         advice = "leave --hosted-tools out" if mode == "hosted" else "take --web record"
@@ -67,6 +62,12 @@ def check_ablations(
         )
 
 
+def ablations_of(conditions: Sequence[Condition]) -> list[WebAblation]:
+    """The ablations of the conditions, each once."""
+    worlds = (each.disturbance for each in conditions if each.disturbance is not None)
+    return list(dict.fromkeys(each.ablation for each in worlds if each.ablation is not None))
+
+
 def reads_web(condition: Condition) -> bool:
     """Whether one of its tools uses the run's web."""
     return any(traits.needs_web for traits in tools_of([condition]))
@@ -78,14 +79,13 @@ def _is_ablated(condition: Condition) -> bool:
 
 def _is_never_ablated(condition: Condition, conditions: Sequence[Condition]) -> bool:
     return condition.disturbance is None and not any(
-        _is_ablated(each)
-        and each.model_copy(update={"name": condition.name, "disturbance": None}) == condition
-        for each in conditions
+        _is_ablated(each) and is_twin(each, condition, WORLD) for each in conditions
     )
 
 
 def with_ablations(
     made: SampleSet,
+    names: Sequence[WebAblation],
     options: RunOptions,
     task: Task,
     store: SqlitePages | None,
@@ -93,7 +93,7 @@ def with_ablations(
 ) -> tuple[SampleSet, dict[str, str]]:
     """The samples with what the ablations change for them, without those that have no proving page
     or no shifted world, and why; ConfigError where none has."""
-    if not options.web_ablations:
+    if not names:
         return made, {}
     samples: list[Sample] = []
     left_out: dict[str, str] = {}
@@ -107,10 +107,10 @@ def with_ablations(
             if not blocked:
                 raise CannotShift("the web has no page that proves their answers")
             shifted: ShiftedWorld | None = None
-            if "shifted" in options.web_ablations:
+            if "shifted" in names:
                 assert task.shift is not None  # checked before
                 shifted = task.shift(sample, Random(f"shift/{options.seed}/{sample.id}"), text_at)
-            is_blocked = "blocked" in options.web_ablations
+            is_blocked = "blocked" in names
             changes = SampleAblation(blocked=blocked if is_blocked else (), shifted=shifted)
             samples.append(sample.model_copy(update={"ablation": changes}))
         except CannotShift as exc:
@@ -118,8 +118,7 @@ def with_ablations(
     if not samples:
         first, reason = next(iter(left_out.items()))
         raise ConfigError(
-            f"--web-ablation {options.web_ablations[0]}: no sample can be asked, such as "
-            f"'{first}': {reason}"
+            f"--web-ablation {names[0]}: no sample can be asked, such as '{first}': {reason}"
         )
     note_left_out(left_out, len(made.samples), note)
     return replace(made, samples=tuple(samples)), left_out

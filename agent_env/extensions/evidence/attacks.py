@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from agent_env.extensions.evidence.ablation import note_left_out, with_ablations
+from agent_env.extensions.evidence.ablation import ablations_of, note_left_out, with_ablations
 from agent_env.extensions.evidence.attack_pages import AttackTarget, attack_on
 from agent_env.extensions.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import AgentEnvError, ConfigError
@@ -43,10 +43,11 @@ def changed_samples(
     """The samples with what the run's ablations and attacks change for them, and why others were
     left out; all conditions ask the same ones. ConfigError where none is left."""
     names = _attacks_of(conditions)
-    if not names and not options.web_ablations:
+    ablations = ablations_of(conditions)
+    if not names and not ablations:
         return made, {}
     with pages() as store:
-        ablated, left_out = with_ablations(made, options, task, store, note)
+        ablated, left_out = with_ablations(made, ablations, options, task, store, note)
         attacked, others = with_attacks(ablated, options, conditions, task, store, note)
         return attacked, left_out | others
 

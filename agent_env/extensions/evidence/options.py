@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from agent_env.extensions.evidence.ablation import reads_web
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import tools_of
+from agent_env.sdk.family import WORLD, tools_of
 from agent_env.sdk.records import AttackName, Condition, Disturbance, Fault, FaultKind
 from agent_env.sdk.run import RunOptions
 
@@ -22,15 +21,17 @@ def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Dis
     have."""
     its, is_hosted = options.disturbance, options.web_mode == "hosted"
     levels = fault_levels(its.faults, conditions, is_hosted)
-    attacks = attack_levels(its.attacks, conditions)
-    return (*web_ablations(options.web_ablations), *levels, *attacks)
+    ablations = worlds("--web-ablation", options.web_ablations, WORLDS)
+    return (*ablations, *levels, *worlds("--attack", its.attacks, ATTACKS, "attacked-"))
 
 
-def web_ablations(names: Sequence[str]) -> tuple[Disturbance, ...]:
-    """The ablations of these names, each once; ConfigError for an unknown one."""
-    if unknown := next((name for name in names if name not in WORLDS), None):
-        raise ConfigError(f"--web-ablation {unknown}: write {' or '.join(WORLDS)}")
-    return tuple(Disturbance(suffix=name, ablation=name) for name in WORLDS if name in names)
+def worlds(
+    option: str, names: Sequence[str], known: Sequence[str], prefix: str = ""
+) -> tuple[Disturbance, ...]:
+    """The worlds that an option names, each once; ConfigError for an unknown one."""
+    if unknown := next((name for name in names if name not in known), None):
+        raise ConfigError(f"{option} {unknown}: write one of {', '.join(known)}")
+    return tuple(WORLD.parse(prefix + name) for name in known if name in names)
 
 
 def fault_levels(
@@ -47,17 +48,6 @@ def fault_levels(
         Disturbance(suffix=suffix, faults=faults)
         for suffix, faults in zip(suffixes, levels, strict=True)
     )
-
-
-def attack_levels(names: Sequence[str], conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
-    """One disturbance for each attack; ConfigError for an unknown one, and without a condition
-    whose tools read the web."""
-    if unknown := next((name for name in names if name not in ATTACKS), None):
-        raise ConfigError(f"--attack {unknown}: write one of {', '.join(ATTACKS)}")
-    if names and not any(map(reads_web, conditions)):
-        raise ConfigError(f"--attack {names[0]}: no condition reads the web; add --condition web")
-    chosen = [name for name in ATTACKS if name in names]
-    return tuple(Disturbance(suffix=f"attacked-{name}", attack=name) for name in chosen)
 
 
 def _faults(text: str, conditions: Sequence[Condition], is_hosted: bool) -> tuple[Fault, ...]:

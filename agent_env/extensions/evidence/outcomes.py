@@ -24,6 +24,7 @@ import re
 from collections.abc import Sequence
 
 from agent_env.extensions.evidence.attack_pages import mentions
+from agent_env.sdk.family import modifiers_in
 from agent_env.sdk.records import (
     AttackOutcome,
     Episode,
@@ -97,7 +98,7 @@ def attack_outcomes(sample: Sample, episode: Episode, score: Score) -> tuple[Att
 
 
 def attack_outcome(attack: SampleAttack, episode: Episode, score: Score) -> AttackOutcome:
-    is_attacked = f"{PART}{attack.name}" in episode.condition.split("~")[1:]
+    is_attacked = f"{PART}{attack.name}" in modifiers_in(episode.condition)
     opened = {ref.url for ref in episode.pages if ref.how == "opened"}
     outputs = [message.content for message in episode.messages if message.role == "tool"]
     pages = [

@@ -148,7 +148,8 @@ class RunOptions:
         Opt(
             "What the model gets, joined by +: base (the question alone), web, python, cal, "
             "events, sql, mcp:NAME, file.py:NAME of a function, cited (the pages), facts (what "
-            "they say), explicit (all dates); or ladder, all steps between. Repeatable.",
+            "they say), explicit (all dates); or ladder, all steps between. Behind ~: how it is "
+            "asked, as web~schema~on-1995-06-01. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

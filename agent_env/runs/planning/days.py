@@ -12,44 +12,40 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition, Sample
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.tasks.conditions import on_day
 from agent_env.tasks.family import SampleSet
+from agent_env.tasks.modifiers import DAY
 from agent_env.tasks.task import CannotShift, Task
-from agent_env.tasks.tool_registry import traits_of
 
 
-def on_days(conditions: Sequence[Condition], options: RunOptions) -> tuple[Condition, ...]:
-    """Each condition on each day; ConfigError for what cannot have a day."""
-    days = dict.fromkeys(options.clock.today)
-    dated = tuple(
-        _said(each, options)
-        for condition in conditions
-        for each in (
-            [on_day(condition, day, f"--today {day}") for day in days]
-            if days and condition.today is None
-            else [condition]
-        )
-    )
-    names = [each.name for each in dated]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ConfigError(f"condition '{twice}' is named twice with --today; name it once")
-    if (first := next((each for each in dated if each.today is not None), None)) is None:
-        if options.clock.say_today:
-            raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
-        return dated
-    _check(first, options)
-    cited = (each.name for each in dated if each.today and each.context == "cited")
-    if (name := next(cited, None)) is not None and not options.cited_from:
-        raise ConfigError(
-            f"condition '{name}': the pages that it would show are those of no day; name with "
-            "--cited-from a run of that day"
-        )
-    return dated
+def days_of(options: RunOptions) -> list[str | None]:
+    """The days of --today; None, for the real one, where there is none."""
+    days: list[str | None] = []
+    for text in dict.fromkeys(options.clock.today):
+        try:
+            days.append(DAY.parse(text))
+        except ConfigError as exc:
+            raise ConfigError(f"--today {text}: {exc}") from exc
+    return days or [None]
 
 
-def _said(condition: Condition, options: RunOptions) -> Condition:
-    is_said = condition.says_today or (options.clock.say_today and condition.today is not None)
-    return condition.model_copy(update={"says_today": is_said})
+def with_said_days(conditions: Sequence[Condition], options: RunOptions) -> tuple[Condition, ...]:
+    """The conditions, which say their day where that is asked for; ConfigError for options that do
+    not go with a day."""
+    dated = [each for each in conditions if each.today is not None]
+    if options.clock.say_today and not dated:
+        raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
+    for condition in dated:
+        reason = None
+        if options.web.as_of:
+            reason = "--today is the day of the pages, too; leave --as-of out"
+        elif options.web_mode == "hosted":
+            reason = "the provider's own tools have the real clock; leave --hosted-tools out"
+        elif condition.context == "cited" and not options.cited_from:
+            reason = "its pages would be those of no day; name with --cited-from a run of that day"
+        if reason is not None:
+            raise ConfigError(f"condition '{condition.name}': {reason}")
+    said = {"says_today": True} if options.clock.say_today else {}
+    return tuple(each.model_copy(update=said if each.today else {}) for each in conditions)
 
 
 def check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
@@ -94,29 +90,3 @@ def on_their_days(
     if not samples:
         raise ConfigError(f"--today: no sample can be asked: {next(iter(left_out.values()))}")
     return replace(sample_set, samples=tuple(samples)), left_out
-
-
-def _check(condition: Condition, options: RunOptions) -> None:
-    """ConfigError for options that do not go with a day."""
-    changes = {
-        "--web-ablation": options.web_ablations,
-        "--attack": options.disturbance.attacks,
-        "--as-of": options.web.as_of,
-    }
-    if option := next((name for name, value in changes.items() if value), None):
-        why = (
-            "--today is the day of the pages, too"
-            if option == "--as-of"
-            else "the pages and answers that it changes are those of no day"
-        )
-        raise ConfigError(f"condition '{condition.name}': {why}; leave {option} out")
-    if table := next((each.name for each in traits_of(condition) if each.needs_table), None):
-        raise ConfigError(
-            f"condition '{condition.name}': {table} shows whole tables, with what came later; "
-            "leave it out, or the day"
-        )
-    if options.web_mode == "hosted":
-        raise ConfigError(
-            f"condition '{condition.name}': the provider's own tools have the real clock; leave "
-            "--hosted-tools out"
-        )

@@ -16,6 +16,7 @@ from agent_env.runs.options.keywords import from_arguments
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.tasks.conditions import ALIASES, parse_condition
 from agent_env.tasks.family import Family, family_of
+from agent_env.tasks.modifiers import bare_name
 from agent_env.tasks.scorers import SCORERS
 from agent_env.tasks.task import Task
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names
@@ -123,7 +124,7 @@ class LocalObjects:
             self.condition(each)
             if isinstance(each, Condition)
             else parse_condition(each, by_name, own_call())
-            if by_name.keys() & each.partition("~")[0].split("+")
+            if by_name.keys() & bare_name(each).split("+")
             else each
             for each in conditions
         ]

@@ -24,21 +24,14 @@ from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.batch import batch_settings
-from agent_env.runs.planning.days import check_days, on_days, on_their_days
+from agent_env.runs.planning.days import check_days, days_of, on_their_days, with_said_days
 from agent_env.runs.planning.disturbances import run_disturbances
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.servers.serving import with_server
-from agent_env.tasks.conditions import (
-    LADDER,
-    OUR_LOOP,
-    Tools,
-    parse_conditions,
-    with_agents,
-    with_disturbances,
-    with_first_steps,
-    with_formats,
-)
+from agent_env.tasks.answer_forms import FORMATS
+from agent_env.tasks.conditions import LADDER, Tools, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
+from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, Axis, grid
 from agent_env.tasks.sample_files import parse_where, samples_bytes, select
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
@@ -74,6 +67,8 @@ if TYPE_CHECKING:
     from agent_env.web.page_store import SqlitePages
 
 DEFAULT_COUNT = 12
+OUR_LOOP = "loop"
+"""Stands for our own loop among agents."""
 ANSWERING = ("tool-loop", "one-round", "few-shot", "cot")
 """Strategies whose last reply is the answer."""
 Note = Callable[[str], None]
@@ -164,7 +159,7 @@ async def plan_run(
         unworded = [each.name for each in _unworded(task, conditions, sample_set.samples)]
         conditions = rungs_of(conditions, unworded, sample_set.samples, note)
     is_disturbed = any(condition.disturbance is not None for condition in conditions)
-    if is_disturbed or options.web_ablations:
+    if is_disturbed:
         run_disturbances().check(options, task, conditions, note)
     for condition in conditions:
         task.prompt(sample_set.samples[0], condition)
@@ -319,9 +314,17 @@ def conditions_of(
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps, options.permit)
     changed = (options.web_ablations, options.disturbance.faults, options.disturbance.attacks)
-    made = run_disturbances().disturbed(options, first) if any(changed) else ()
-    worlds = with_agents(with_disturbances(first, made), agents_of(options.agents))
-    return with_formats(on_days(worlds, options), options.answer_formats or ("free",))
+    worlds = run_disturbances().disturbed(options, first) if any(changed) else ()
+    if unknown := next((each for each in options.answer_formats if each not in FORMATS), None):
+        raise ConfigError(f"--answer-format {unknown}: write one of {', '.join(FORMATS)}")
+    formats = [each for each in FORMATS if each in (options.answer_formats or FORMATS[:1])]
+    axes = (
+        Axis(WORLD, (None, *worlds), "--web-ablation, --faults or --attack"),
+        Axis(AGENT, agents_of(options.agents), "--agent"),
+        Axis(DAY, days_of(options), "--today"),
+        Axis(FORMAT, formats, "--answer-format"),
+    )
+    return with_said_days(grid(first, axes), options)
 
 
 def agents_of(names: Sequence[str]) -> list[AgentUse | None]:

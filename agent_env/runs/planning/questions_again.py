@@ -67,12 +67,10 @@ def _selected_again(run: Run, dataset: Path | None) -> tuple[SampleSet, Task, Ru
         raise ConfigError(f"its questions came from {manifest.dataset}; name it with --dataset")
     family = load_family(manifest.task, run.plugins)
     chosen = family.checked_options(manifest.options)
-    ablations = [c.disturbance.ablation for c in manifest.conditions if c.disturbance is not None]
     options = RunOptions(
         manifest.task, seed=manifest.seed or 0, limit=manifest.samples + len(manifest.left_out),
         where=manifest.where, dataset=dataset if manifest.dataset is not None else None,
         web=WebOptions(mode=manifest.web or "sealed"),
-        web_ablations=tuple(dict.fromkeys(each for each in ablations if each is not None)),
         objects=run.objects, permit=run.permit,
     )  # fmt: skip
     task = family.make_task(manifest.prompt, chosen, {})

@@ -81,9 +81,12 @@ def test_the_shifted_world_is_replayed_and_forked_with_its_own_gold(runs, tmp_pa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"web_ablations": ["moved"]}, "--web-ablation moved: write blocked or shifted"),
-        ({"conditions": ["base"]}, "no condition looks anything up on our web"),
-        ({"conditions": ["facts+web"]}, "no condition looks anything up on our web"),
+        ({"web_ablations": ["moved"]}, "--web-ablation moved: write one of blocked, shifted"),
+        (
+            {"conditions": ["base"]},
+            "no condition can be ~shifted: 'base': it does not read our web",
+        ),
+        ({"conditions": ["facts+web"]}, "'facts.web': the prompt or a tool gives what the web is"),
         (
             {"web": "live", "search": "searxng=http://127.0.0.1:9"},
             "the live web cannot be changed by us; take --web record",

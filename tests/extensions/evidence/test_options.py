@@ -3,10 +3,11 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.evidence.options import attack_levels, fault_levels
+from agent_env.extensions.evidence.options import ATTACKS, fault_levels, worlds
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
+from agent_env.tasks.modifiers import WORLD, Axis, grid
 
 CONDITIONS = parse_conditions(["web+cal+python"])
 
@@ -55,18 +56,10 @@ def test_faults_that_no_call_could_have_are_refused(text, message):
     assert message in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "conditions", "message"),
-    [
-        ("phishing", ["web"], "--attack phishing: write one of instruction, false-page, forged-"),
-        (
-            "false-page",
-            ["python"],
-            "--attack false-page: no condition reads the web; add --condition",
-        ),
-    ],
-)
-def test_attacks_that_no_page_could_make_are_refused(name, conditions, message):
-    with pytest.raises(ConfigError) as refusal:
-        attack_levels([name], parse_conditions(conditions))
-    assert str(refusal.value).startswith(message)
+def test_attacks_that_no_page_could_make_are_refused():
+    with pytest.raises(ConfigError, match="--attack phishing: write one of instruction, false-pa"):
+        worlds("--attack", ["phishing"], ATTACKS, "attacked-")
+    (attack,) = worlds("--attack", ["false-page"], ATTACKS, "attacked-")
+    axis = Axis(WORLD, (None, attack), "--attack")
+    with pytest.raises(ConfigError, match="no condition can be ~attacked-false-page: 'python': it"):
+        grid(parse_conditions(["python"]), [axis])

@@ -171,5 +171,7 @@ def test_cited_pages_of_no_day_are_refused_on_a_day(tmp_path):
     options = RunOptions(
         "time-puzzles", limit=1, conditions=("cited",), clock=DayOptions(today=("1999-06-01",))
     )
-    with pytest.raises(ConfigError, match=r"'cited~on-1999-06-01': the pages that it would show"):
+    with pytest.raises(
+        ConfigError, match=r"'cited~on-1999-06-01': its pages would be those of no day"
+    ):
         asyncio.run(start_run(options, QUIET))

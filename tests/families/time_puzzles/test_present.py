@@ -12,13 +12,14 @@ from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.records.schema import Condition
 from agent_env.runs.options.run_options import DayOptions
 from agent_env.runs.planning.days import on_their_days
-from agent_env.tasks.conditions import on_day, sample_under
+from agent_env.tasks.conditions import sample_under
+from agent_env.tasks.modifiers import DAY
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 from tests.plans import finished
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
-CONDITIONS = [on_day(Condition(name="base"), day, "") for day in HARD]
+CONDITIONS = [DAY.on(Condition(name="base"), day) for day in HARD]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip

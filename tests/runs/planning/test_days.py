@@ -12,7 +12,7 @@ from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.options.run_options import DayOptions, ForkOptions, RunOptions
 from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import conditions_of, samples_of, task_of
-from agent_env.tasks.conditions import on_day
+from agent_env.tasks.modifiers import DAY
 from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
 
@@ -70,7 +70,7 @@ def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
     condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
     notes = []
     made = samples_of(RunOptions("time-puzzles", limit=1))
-    days = [on_day(condition, day, "") for day in ("2200-01-01", "2201-01-01")]
+    days = [DAY.on(condition, day) for day in ("2200-01-01", "2201-01-01")]
     on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
     with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, get_origin
 
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import CHOICES, FORMATS, option_texts
+from agent_env.sdk.family import AGENT, DAY, WORLD, option_texts, without
 from agent_env.sdk.run import Keyword, RunOptions, from_arguments, keywords_of, task_of
 
 RENAMED = {"condition": "conditions", "count": "limit"}
@@ -53,7 +53,7 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
         if value is not None:
             values[RENAMED.get(name, name)] = _value(name, value, known[name])
     if "conditions" in values:
-        values["conditions"] = _plain(values["conditions"])
+        values["conditions"] = _plain(values)
     try:
         options: RunOptions = from_arguments(RunOptions, {"task": family, **values}, family)
     except ConfigError as exc:
@@ -65,12 +65,13 @@ def run_options(family: str, parameters: Mapping[str, Any]) -> RunOptions:
     return replace(options, conditions=task_of(options, {}).default_conditions[:1])
 
 
-def _plain(names: tuple[Any, ...]) -> tuple[str, ...]:
-    """The condition without the suffix of a disturbance, which its own parameter makes."""
+def _plain(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """The condition without the modifiers that another parameter makes."""
+    names = values["conditions"]
     if len(names) != 1:
         raise ConfigError(f"-T condition={','.join(map(str, names))}: name one, as a log has one")
-    bare, *suffixes = str(names[0]).split("~")
-    return ("~".join([bare, *(each for each in suffixes if each in (*CHOICES, *FORMATS))]),)
+    made = {WORLD: ("faults", "attacks", "web_ablations"), AGENT: ("agents",), DAY: ("today",)}
+    return (without(str(names[0]), *(m for m in made if values.keys() & {*made[m]})),)
 
 
 def _is_ours(key: Keyword) -> bool:
