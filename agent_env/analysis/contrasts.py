@@ -25,7 +25,7 @@ from agent_env.analysis.intervals import (
 )
 from agent_env.analysis.study import MARK, Arm
 from agent_env.errors import ConfigError
-from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, bare_name, is_twin
+from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, bare_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def disturbed_arms(arms: Sequence[Arm], plain: Arm) -> list[Arm]:
         if plain.condition.disturbance is None
         and arm.run == plain.run
         and arm.condition.disturbance is not None
-        and is_twin(plain.condition, arm.condition, WORLD)
+        and WORLD.is_twin(plain.condition, arm.condition)
     ]
 
 
@@ -126,7 +126,7 @@ def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
         plain = first if modifier is DAY else modifier.plain
         for each in arms if getattr(condition, modifier.key) != plain else ():
             is_plain = getattr(each.condition, modifier.key) == plain
-            if is_plain and is_twin(condition, each.condition, modifier):
+            if is_plain and modifier.is_twin(condition, each.condition):
                 return each
     return None
 

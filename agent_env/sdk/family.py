@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import MissedDate as MissedDate
     from agent_env.tasks.faults import Source as Source
     from agent_env.tasks.faults import WrongDate as WrongDate
-    from agent_env.tasks.modifiers import AGENT as AGENT
-    from agent_env.tasks.modifiers import DAY as DAY
+    from agent_env.tasks.modifiers import MODIFIERS as MODIFIERS
     from agent_env.tasks.modifiers import WORLD as WORLD
-    from agent_env.tasks.modifiers import is_twin as is_twin
-    from agent_env.tasks.modifiers import modifiers_in as modifiers_in
-    from agent_env.tasks.modifiers import without as without
     from agent_env.tasks.sample_files import parse_where as parse_where
     from agent_env.tasks.sample_files import select as select
     from agent_env.tasks.shortcuts import Shortcut as Shortcut

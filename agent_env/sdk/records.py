@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from agent_env.records.disturbance import FaultOutcome as FaultOutcome
     from agent_env.records.disturbance import SampleAblation as SampleAblation
     from agent_env.records.disturbance import SampleAttack as SampleAttack
-    from agent_env.records.disturbance import WebAblation as WebAblation
     from agent_env.records.escaping import csv_text as csv_text
     from agent_env.records.escaping import identifier as identifier
     from agent_env.records.escaping import unguarded as unguarded

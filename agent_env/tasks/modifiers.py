@@ -35,6 +35,8 @@ class Modifier:
 
     key: str
     """The field of Condition that has its value."""
+    options: tuple[str, ...]
+    """The options that are short for it, as Python writes them."""
     forms: tuple[str, ...]
     """How its values are written; words in capitals stand for what is to be filled in."""
     parse: Callable[[str], Any] = lambda text: text
@@ -44,6 +46,8 @@ class Modifier:
     """Why the condition cannot have the value; None where it can."""
     plain: Any = None
     """The value that no name says."""
+    is_for_some: bool = False
+    """Whether its options leave alone the conditions to which it does not apply."""
     sets: tuple[tuple[str, Any], ...] = ()
     """Other fields that it sets, by their names."""
 
@@ -57,6 +61,17 @@ class Modifier:
     def text_in(self, name: str) -> str | None:
         """What the condition's name says of it; None where it says nothing."""
         return next((text for text in _split(name)[1] if self.reads(text)), None)
+
+    def cut_from(self, name: str) -> str:
+        """The condition's name without what it says of this."""
+        bare, texts = _split(name)
+        return "~".join([bare, *(text for text in texts if not self.reads(text))])
+
+    def is_twin(self, one: Condition, other: Condition) -> bool:
+        """Whether the two are the same condition but for this modifier."""
+        free = {"name", self.key, *dict(self.sets)}
+        names = (name for name in Condition.model_fields if name not in free)
+        return all(getattr(one, name) == getattr(other, name) for name in names)
 
     def on(self, condition: Condition, value: Any) -> Condition:
         """The condition with this value, and its name; ConfigError where it cannot have it."""
@@ -127,21 +142,22 @@ def _of_no_day(world: Disturbance) -> str:
 
 
 FIRST_STEP = Modifier(
-    "first_step", CHOICES,
+    "first_step", ("first_steps",), CHOICES,
     applies=lambda c, _: None if c.tools else "it offers no tools, so it has no choice",
 )  # fmt: skip
 WORLD = Modifier(
-    "disturbance", (*get_args(WebAblation), "attacked-NAME", "faults", "faults-RATE"),
-    _world, lambda value: str(value.suffix), _why_not_disturbed,
+    "disturbance", ("faults", "attacks", "web_ablations"),
+    (*get_args(WebAblation), "attacked-NAME", "faults", "faults-RATE"), _world,
+    lambda value: str(value.suffix), _why_not_disturbed, is_for_some=True,
 )  # fmt: skip
 AGENT = Modifier(
-    "agent", ("by-NAME",), _agent, lambda agent: f"by-{agent.name}",
+    "agent", ("agents",), ("by-NAME",), _agent, lambda agent: f"by-{agent.name}",
     lambda c, _: None if c.strategy == "tool-loop" else f"strategies {OF_LOOP}",
     sets=(("first_step", "auto"),),  # which an agent makes as it likes
 )  # fmt: skip
-DAY = Modifier("today", ("on-YYYY-MM-DD",), _day, lambda day: f"on-{day}", _why_no_day)
+DAY = Modifier("today", ("today",), ("on-YYYY-MM-DD",), _day, lambda day: f"on-{day}", _why_no_day)
 FORMAT = Modifier(
-    "answer_format", FORMATS[1:], plain=FORMATS[0],
+    "answer_format", ("answer_formats",), FORMATS[1:], plain=FORMATS[0],
     applies=lambda c, _: None if c.agent is None else f"answer formats {OF_LOOP}",
 )  # fmt: skip
 MODIFIERS = (FIRST_STEP, WORLD, AGENT, DAY, FORMAT)
@@ -160,17 +176,6 @@ def _place(text: str) -> int:
 def bare_name(name: str) -> str:
     """The condition's parts, joined by `+`."""
     return _split(name)[0]
-
-
-def modifiers_in(name: str) -> frozenset[str]:
-    """What the name says behind its parts."""
-    return frozenset(_split(name)[1])
-
-
-def without(name: str, *modifiers: Modifier) -> str:
-    """The condition's name without what it says of these."""
-    bare, texts = _split(name)
-    return "~".join([bare, *(t for t in texts if not any(each.reads(t) for each in modifiers))])
 
 
 def with_modifiers(condition: Condition, name: str) -> Condition:
@@ -204,16 +209,14 @@ class Axis:
     option: str
 
     def on(self, condition: Condition) -> list[Condition]:
-        """The condition with each value, unless it has one; beside the plain one, without those
-        that do not apply to it."""
+        """The condition with each value, unless it has one; ConfigError where it cannot."""
         its, plain = self.modifier, self.modifier.plain
         if getattr(condition, its.key) != plain:
             return [condition]
-        has_plain = plain in self.values
         return [
             condition if value == plain else its.on(condition, value)
             for value in self.values
-            if value == plain or not (has_plain and its.applies(condition, value))
+            if value == plain or not (its.is_for_some and its.applies(condition, value))
         ]
 
 
@@ -223,7 +226,7 @@ def grid(conditions: Iterable[Condition], axes: Iterable[Axis]) -> tuple[Conditi
     made = list(conditions)
     for axis in axes:
         its = axis.modifier
-        for value in axis.values if its.plain in axis.values else ():
+        for value in axis.values if its.is_for_some else ():
             if value != its.plain and all(reasons := [its.applies(each, value) for each in made]):
                 where = f"{axis.option}: no condition can be ~{its.format(value)}"
                 raise ConfigError(f"{where}: '{made[0].name}': {reasons[0]}")
@@ -232,10 +235,3 @@ def grid(conditions: Iterable[Condition], axes: Iterable[Axis]) -> tuple[Conditi
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise ConfigError(f"condition '{twice}' is there twice by {axis.option}; name it once")
     return tuple(made)
-
-
-def is_twin(one: Condition, other: Condition, modifier: Modifier) -> bool:
-    """Whether the two are the same condition but for this modifier."""
-    free = {"name", modifier.key, *dict(modifier.sets)}
-    names = (name for name in Condition.model_fields if name not in free)
-    return all(getattr(one, name) == getattr(other, name) for name in names)

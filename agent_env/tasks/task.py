@@ -16,7 +16,7 @@ from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
-from agent_env.tasks.modifiers import modifiers_in
+from agent_env.tasks.modifiers import WORLD
 from agent_env.tasks.moving import CannotShift as CannotShift
 from agent_env.tasks.moving import OnDay, clock_metrics, states_of, with_today
 from agent_env.tasks.shortcuts import Shortcut
@@ -208,7 +208,7 @@ class Task:
         world with whether its answer is that of the plain one."""
         if sample.ablation is None or not score.metrics:
             return score
-        worlds = modifiers_in(episode.condition) & {*get_args(WebAblation)}
+        worlds = {WORLD.text_in(episode.condition)} & {*get_args(WebAblation)}
         extra = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
         if "shifted" in worlds:
             plain = self.scorer(sample.worded(wording_of(episode.condition)), episode)

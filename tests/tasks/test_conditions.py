@@ -11,7 +11,7 @@ from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid, is_twin
+from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid
 
 SERVERS = {
     "convert": ToolTraits(name="convert", mcp="time/convert"),
@@ -189,7 +189,7 @@ def test_twins_differ_from_the_conditions_that_they_concern():
     assert len(made) == 8
 
     def twins(name, modifier):
-        return [o for o in made if o != name and is_twin(made[name], made[o], modifier)]
+        return [o for o in made if o != name and modifier.is_twin(made[name], made[o])]
 
     assert twins("web~auto~shifted~schema", WORLD) == ["web~auto~schema"]
     assert twins("web~auto~shifted~schema", FORMAT) == ["web~auto~shifted"]

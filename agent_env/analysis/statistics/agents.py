@@ -10,7 +10,7 @@ from agent_env.analysis.result_tables import Cell, Column, ResultTable
 from agent_env.analysis.statistics import Statistic
 from agent_env.analysis.study import Arm, Observation
 from agent_env.records.schema import StopReason
-from agent_env.tasks.modifiers import AGENT, is_twin
+from agent_env.tasks.modifiers import AGENT
 
 LIMITS = frozenset(get_args(StopReason)) - {"answered", "truncated", "refused", "repetition",
                                             "crashed", "other"}  # fmt: skip
@@ -66,7 +66,7 @@ def _is_twin(ours: Arm, by_agent: Arm) -> bool:
     return (
         ours.run == by_agent.run
         and ours.condition.agent is None
-        and is_twin(ours.condition, by_agent.condition, AGENT)
+        and AGENT.is_twin(ours.condition, by_agent.condition)
     )
 
 

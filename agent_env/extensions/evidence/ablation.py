@@ -18,8 +18,8 @@ from random import Random
 
 from agent_env.extensions.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import WORLD, CannotShift, SampleSet, Task, is_twin, tools_of
-from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation, WebAblation
+from agent_env.sdk.family import WORLD, CannotShift, SampleSet, Task, tools_of
+from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.scoring import stands_in
 from agent_env.sdk.web import ShiftedWorld, SqlitePages, TextIndex, index_of, page_key, words_of
@@ -62,7 +62,7 @@ def check_ablations(
         )
 
 
-def ablations_of(conditions: Sequence[Condition]) -> list[WebAblation]:
+def ablations_of(conditions: Sequence[Condition]) -> list[str]:
     """The ablations of the conditions, each once."""
     worlds = (each.disturbance for each in conditions if each.disturbance is not None)
     return list(dict.fromkeys(each.ablation for each in worlds if each.ablation is not None))
@@ -79,13 +79,13 @@ def _is_ablated(condition: Condition) -> bool:
 
 def _is_never_ablated(condition: Condition, conditions: Sequence[Condition]) -> bool:
     return condition.disturbance is None and not any(
-        _is_ablated(each) and is_twin(each, condition, WORLD) for each in conditions
+        _is_ablated(each) and WORLD.is_twin(each, condition) for each in conditions
     )
 
 
 def with_ablations(
     made: SampleSet,
-    names: Sequence[WebAblation],
+    names: Sequence[str],
     options: RunOptions,
     task: Task,
     store: SqlitePages | None,

@@ -24,7 +24,7 @@ import re
 from collections.abc import Sequence
 
 from agent_env.extensions.evidence.attack_pages import mentions
-from agent_env.sdk.family import modifiers_in
+from agent_env.sdk.family import WORLD
 from agent_env.sdk.records import (
     AttackOutcome,
     Episode,
@@ -98,7 +98,7 @@ def attack_outcomes(sample: Sample, episode: Episode, score: Score) -> tuple[Att
 
 
 def attack_outcome(attack: SampleAttack, episode: Episode, score: Score) -> AttackOutcome:
-    is_attacked = f"{PART}{attack.name}" in modifiers_in(episode.condition)
+    is_attacked = WORLD.text_in(episode.condition) == f"{PART}{attack.name}"
     opened = {ref.url for ref in episode.pages if ref.how == "opened"}
     outputs = [message.content for message in episode.messages if message.role == "tool"]
     pages = [

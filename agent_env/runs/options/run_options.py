@@ -147,9 +147,8 @@ class RunOptions:
         tuple[str | Condition, ...],
         Opt(
             "What the model gets, joined by +: base (the question alone), web, python, cal, "
-            "events, sql, mcp:NAME, file.py:NAME of a function, cited (the pages), facts (what "
-            "they say), explicit (all dates); or ladder, all steps between. Behind ~: how it is "
-            "asked, as web~schema~on-1995-06-01. Repeatable.",
+            "events, sql, mcp:NAME, file.py:NAME, cited (the pages), facts (what they say), "
+            "explicit (all dates); or ladder, all between. Behind ~ how: web~schema. Repeatable.",
             WHAT,
             "--condition",
             manifest="conditions",

@@ -21,7 +21,7 @@ from agent_env.runs.options.keywords import from_arguments, keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.sandbox.choose import SANDBOXES, UNSAFE
 from agent_env.tasks.family import option_texts
-from agent_env.tasks.modifiers import AGENT, bare_name, modifiers_in
+from agent_env.tasks.modifiers import AGENT, bare_name
 from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.registry import FAMILIES, SCRIPTS
@@ -176,12 +176,12 @@ class StudyPlan(Scope):
 def _names_code(value: JsonValue) -> bool:
     """Whether the value may name code that is not ours."""
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
-    parts = [part for text in texts for part in (*bare_name(text).split("+"), *modifiers_in(text))]
+    parts = [part for text in texts for part in text.split("+")]
     return any(map(AGENT.text_in, texts)) or any(
         ":" in part.removeprefix("cited:").removeprefix("mcp:")
-        or part == UNSAFE
+        or (name := bare_name(part)) == UNSAFE
         or any(
-            part in registry.names() and not registry.is_built_in(part)
+            name in registry.names() and not registry.is_built_in(name)
             for registry in (FAMILIES, TOOLS, SANDBOXES, SCORERS, METRICS, STRATEGIES)
         )
         for part in parts

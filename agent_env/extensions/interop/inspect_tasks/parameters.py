@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, get_origin
 
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import AGENT, DAY, WORLD, option_texts, without
+from agent_env.sdk.family import MODIFIERS, option_texts
 from agent_env.sdk.run import Keyword, RunOptions, from_arguments, keywords_of, task_of
 
 RENAMED = {"condition": "conditions", "count": "limit"}
@@ -70,8 +70,10 @@ def _plain(values: Mapping[str, Any]) -> tuple[str, ...]:
     names = values["conditions"]
     if len(names) != 1:
         raise ConfigError(f"-T condition={','.join(map(str, names))}: name one, as a log has one")
-    made = {WORLD: ("faults", "attacks", "web_ablations"), AGENT: ("agents",), DAY: ("today",)}
-    return (without(str(names[0]), *(m for m in made if values.keys() & {*made[m]})),)
+    name = str(names[0])
+    for modifier in (each for each in MODIFIERS if values.keys() & {*each.options}):
+        name = modifier.cut_from(name)
+    return (name,)
 
 
 def _is_ours(key: Keyword) -> bool:

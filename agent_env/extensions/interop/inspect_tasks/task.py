@@ -32,7 +32,7 @@ from agent_env.extensions.interop.inspect_chat import from_output, to_inspect, t
 from agent_env.extensions.interop.inspect_tasks.parameters import run_options
 from agent_env.extensions.interop.inspect_tasks.scorer import ended_by_limit, episode_score, keep
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
-from agent_env.sdk.family import modifiers_in, sample_under
+from agent_env.sdk.family import MODIFIERS, sample_under
 from agent_env.sdk.records import Condition, Message, Reply
 from agent_env.sdk.run import (
     Environment,
@@ -218,7 +218,11 @@ def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condit
     own = replace(options, out=path, limits=limits)
     run = wait_for(make_environment(own, logger.warning))
     conditions = run.manifest.conditions
-    named = [each for each in conditions if modifiers_in(each.name) == modifiers_in(wanted)]
+    named = [
+        each
+        for each in conditions
+        if all(its.text_in(each.name) == its.text_in(wanted) for its in MODIFIERS)
+    ]
     if len(named) != 1:
         names = ", ".join(each.name for each in conditions)
         raise ConfigError(f"-T condition={wanted}: a log has one; name one of: {names}")
