@@ -262,12 +262,12 @@ def _is_there(module: str) -> bool:
 
 
 def hook(name: str, what: str = "this") -> Any:
-    """What an extension does for the core, an entry point of `agent_env.hooks`; ConfigError, which
+    """What a feature does for the core, an entry point of `agent_env.hooks`; ConfigError, which
     says `what` needs it, where it was left out."""
     points = {each.name: each for each in installed("agent_env.hooks")}
     if (point := points.get(name)) is None or (_is_ours(point) and not _is_there(point.module)):
         raise ConfigError(
-            f"{what} needs the entry point '{name}' of agent_env.hooks, whose extension is not "
+            f"{what} needs the entry point '{name}' of agent_env.hooks, whose feature is not "
             "installed"
         )
     return point.load()

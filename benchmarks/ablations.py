@@ -25,11 +25,11 @@ import agent_env as ae
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.study import Arm, Study, observe
-from agent_env.extensions.evidence.statistics import ablation
-from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.shift import shifted_world
+from agent_env.features.evidence.statistics import ablation
+from agent_env.features.facts.site.render import render_all
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Episode, Sample, Score
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.task import ORIGINAL, AnalysisHooks

@@ -20,10 +20,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from agent_env.extensions.agents.desk import Desk
-from agent_env.extensions.agents.process_loop import mcp_app
-from agent_env.extensions.agents.proxy import Proxy
-from agent_env.extensions.serve.hosting import listening, serve_app
+from agent_env.features.agents.desk import Desk
+from agent_env.features.agents.process_loop import mcp_app
+from agent_env.features.agents.proxy import Proxy
+from agent_env.features.serve.hosting import listening, serve_app
 from agent_env.graph.loop import EpisodeState
 from agent_env.models.streams import LISTENER
 from agent_env.protocols import Limits
@@ -139,7 +139,7 @@ async def first_piece() -> None:
 
 def crowd() -> None:
     """Twenty agents at once, of which one is killed while it works."""
-    agent = Path(__file__).parents[1] / "tests/extensions/agents/agent.py"
+    agent = Path(__file__).parents[1] / "tests/features/agents/agent.py"
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "run"
         options = RunOptions(

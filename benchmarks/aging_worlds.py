@@ -17,12 +17,12 @@ from datetime import date
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.sealed import AgingWorld, DayWeb, SealedWeb
-from agent_env.extensions.facts.site.sheet import LEVELS
-from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.sealed import AgingWorld, DayWeb, SealedWeb
+from agent_env.features.facts.site.sheet import LEVELS
+from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 
 MONTHS = (
     "january february march april may june july august september october november december".split()

@@ -26,9 +26,9 @@ from agent_env.episodes.run_folder import RunFolder, digest
 from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.episodes.trace.texts import Texts
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.task import make_task
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits, ReplyOptions

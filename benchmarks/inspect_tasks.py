@@ -16,8 +16,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, tool
 
 import agent_env as ae
-from agent_env.extensions.interop.inspect_chat import to_inspect, to_usage
-from agent_env.extensions.interop.inspect_tasks import TASKS
+from agent_env.features.interop.inspect_chat import to_inspect, to_usage
+from agent_env.features.interop.inspect_tasks import TASKS
 from agent_env.records.schema import Usage
 from agent_env.testing.fakes import calls
 

@@ -24,7 +24,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.tdbench.published import read_published
 from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.reproduction import FILTERS
@@ -37,6 +36,7 @@ from agent_env.families.timed_facts.published import read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import timed
 from agent_env.families.traveler.curves import Parametric, read_curves
 from agent_env.families.traveler.events import HOME
+from agent_env.features.facts.tables.tables import shipped_tables
 
 Counts = dict[str, int]
 CLAIMED: Mapping[str, int] = {

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from datetime import date
 from random import Random
 
-from agent_env.extensions.facts.tables.temporal_table import (
+from agent_env.families.tdbench.generator import make
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.features.facts.tables.temporal_table import (
     TemporalRow,
     TemporalTable,
     natural_join,
 )
-from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.sample import TdbenchOptions
 
 ROUNDS = 3
 

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from statistics import median
 
-from agent_env.extensions.extraction.extraction import extract
-from agent_env.extensions.extraction.solver import solve
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import timed
 from agent_env.families.timed_facts.score import score
+from agent_env.features.extraction.extraction import extract
+from agent_env.features.extraction.solver import solve
 from agent_env.records.schema import Episode
 
 ROUNDS = 5

@@ -24,18 +24,18 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.sealed import SealedWeb, shipped_image
-from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.site.sheet import LEVELS
-from agent_env.extensions.facts.tables.articles import article_url, event_title
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
-from agent_env.extensions.reference.turns import History, _hits
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.guarantees import proofs_of
 from agent_env.families.time_puzzles.reference_lookups import find_thoroughly, read_constraint
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.sealed import SealedWeb, shipped_image
+from agent_env.features.facts.site.render import render_all
+from agent_env.features.facts.site.sheet import LEVELS
+from agent_env.features.facts.tables.articles import article_url, event_title
+from agent_env.features.facts.tables.tables import EventRow, FactTables, shipped_tables
+from agent_env.features.reference.turns import History, _hits
 from agent_env.records.manifest import WebSettings
 from agent_env.records.pages import Page
 from agent_env.temporal.days import PUZZLE_DAYS

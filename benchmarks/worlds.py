@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.web_cli import BuildOptions, build_web
 from agent_env.protocols import SearchProvider
 from agent_env.web.built import TantivyText
 from agent_env.web.full_text import FullText

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from agent_env.episodes.driven import Turn
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.records.schema import Message
 from agent_env.runs.environment import Environment, make_environment, open_environment
 from agent_env.runs.options.run_options import RunOptions

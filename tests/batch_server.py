@@ -13,8 +13,8 @@ from email.parser import BytesParser
 from email.policy import HTTP
 from secrets import token_hex
 
-from agent_env.extensions.agents.apis.exchange import HttpRequest, as_json
-from agent_env.extensions.agents.apis.exchange import Refusal as AnyRefusal
+from agent_env.features.agents.apis.exchange import HttpRequest, as_json
+from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
 from tests.fake_server import FakeServer, Refusal
 
 STEPS = ("validating", "in_progress", "finalizing", "completed")

@@ -10,8 +10,8 @@ import json
 import re
 from secrets import token_hex
 
-from agent_env.extensions.agents.apis.exchange import as_json
-from agent_env.extensions.agents.apis.generate_content import GeminiApi
+from agent_env.features.agents.apis.exchange import as_json
+from agent_env.features.agents.apis.generate_content import GeminiApi
 from tests.batch_server import Batching
 from tests.fake_server import Refusal
 

@@ -12,8 +12,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 
-from agent_env.extensions.agents.apis.exchange import as_json
-from agent_env.extensions.agents.apis.messages import MessagesApi
+from agent_env.features.agents.apis.exchange import as_json
+from agent_env.features.agents.apis.messages import MessagesApi
 from tests.batch_server import Batching
 from tests.fake_server import Refusal
 

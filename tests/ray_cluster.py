@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.ray.engine import require_ray, run_on_ray

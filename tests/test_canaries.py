@@ -21,7 +21,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from agent_env.errors import AgentEnvError
-from agent_env.extensions.viewer.library import Library
+from agent_env.features.viewer.library import Library
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach, values_of
 from agent_env.runs.environment import open_environment

@@ -24,7 +24,7 @@ from agent_env.records.safe_files import (
 )
 from agent_env.web.store_file import open_store
 from tests.commands import agent_env
-from tests.extensions.viewer.stage import viewer
+from tests.features.viewer.stage import viewer
 
 SECRET = b"the secret outside\n"
 WAIT_S = 60
@@ -309,7 +309,7 @@ def test_files_of_a_run_are_read_by_one_function():
         "episodes/results.py": 1, "episodes/rerun/fork.py": 1, "episodes/rerun/resume.py": 1,
         "runs/skeletons/skeleton.py": 1, "runs/studies/example.py": 1,
     }  # fmt: skip
-    rooms = ("episodes", "runs", "extensions/viewer")
+    rooms = ("episodes", "runs", "features/viewer")
     sources = [file for room in rooms for file in (package / room).rglob("*.py")]
     assert len(sources) > 60
     found = {str(file.relative_to(package)): _reads(file) for file in sources if _reads(file)}

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.extensions.viewer.app import count
+from agent_env.features.viewer.app import count
 from agent_env.web.page_store import LARGEST, SqlitePages
 from agent_env.web.store_merge import problems
 from tests.commands import agent_env, run_puzzles

@@ -15,11 +15,11 @@ from tests.slow_patterns import slow_attack
 
 CUT = {
     "agent_env.families.temp_answers.scoring.time_parser._RANGE": "lines of 1,000 characters",
-    "agent_env.extensions.answers.date_answers._DATE": "answers are cut to answer_parts.LONGEST",
+    "agent_env.features.answers.date_answers._DATE": "answers are cut to answer_parts.LONGEST",
 }
 """Slow by a constant factor, on a text that is cut before; their time must still be linear."""
 FROM_ARGUMENTS = {
-    "agent_env.extensions.agents.proxy": "the paths of its APIs",
+    "agent_env.features.agents.proxy": "the paths of its APIs",
     "agent_env.wiring.models": "beginnings of names and keys of the package's APIs",
     "agent_env.models.text_protocol": "escaped",
     "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
@@ -27,9 +27,9 @@ FROM_ARGUMENTS = {
     "agent_env.families.time_puzzles.texts": "a table of forms; its own test attacks them",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
     "agent_env.families.temp_answers.scoring.time_answers": "escaped",
-    "agent_env.extensions.facts.event_facts": "escaped",
+    "agent_env.features.facts.event_facts": "escaped",
     "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
-    "agent_env.extensions.extraction.wording": "wordings of the package, matched as a whole",
+    "agent_env.features.extraction.wording": "wordings of the package, matched as a whole",
     "agent_env.temporal.written": "each caller's forms, attacked where a module holds them",
     "agent_env.web.guards": "escaped",
 }

@@ -39,7 +39,7 @@ ASK = {
     "registry.py": {"importlib.util.spec_from_file_location"},
     "sandbox/unsafe.py": {"asyncio.create_subprocess_exec"},
     "web/providers/client.py": {"httpx.AsyncClient"},
-    "extensions/facts/wikidata.py": {"httpx.AsyncClient"},
+    "features/facts/wikidata.py": {"httpx.AsyncClient"},
     "wiring/models.py": {"os.environ"},
     "wiring/web.py": {"os.environ"},
 }
@@ -68,9 +68,9 @@ CONFINED = {
 """Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
 OWN = {
     "cli/docs.py": {"os.environ", "webbrowser.open"},
-    "extensions/viewer/cli.py": {"webbrowser.open"},
-    "extensions/serve/hosting.py": {"os.environ", "socket.socket"},
-    "extensions/agents/process_loop.py": {"os.environ"},
+    "features/viewer/cli.py": {"webbrowser.open"},
+    "features/serve/hosting.py": {"os.environ", "socket.socket"},
+    "features/agents/process_loop.py": {"os.environ"},
     "runs/servers/probe.py": {"os.environ"},
     "runs/ray/engine.py": {"os.environ"},
     "runs/screen/terminal.py": {"os.environ"},
@@ -90,7 +90,7 @@ DATABASES = {
     "families/tdbench/published_sql.py": {"sqlite3.connect"},
     "families/tdbench/shift.py": {"sqlite3.connect"},
     "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
-    "extensions/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
+    "features/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
     "web/full_text.py": {"sqlite3.connect"},
     "web/page_store.py": {"sqlite3.connect"},
     "web/store_file.py": {"sqlite3.connect"},
@@ -107,11 +107,11 @@ OUR_MODULES = {
 """Import modules by names that stand in our own source, or inside a sandbox."""
 MAKES_OWN_PERMITS = {
     "cli/local.py", "cli/tree.py",
-    "extensions/facts/wikidata.py",
+    "features/facts/wikidata.py",
     "runs/context.py", "runs/fork.py", "runs/generate.py", "runs/scores/judge.py",
     "runs/planning/objects.py", "runs/options/run_options.py",
     "runs/servers/probe.py", "runs/studies/folder.py",
-    "extensions/interop/run_export.py",
+    "features/interop/run_export.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web.py",
@@ -255,8 +255,8 @@ def test_what_an_allowed_thing_implies_is_said_in_few_places():
 
 def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded():
     assert users("load_path") == {
-        "cli/tree.py", "extensions/reference/policy.py", "registry.py", "runs/generate.py",
-        "extensions/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
+        "cli/tree.py", "features/reference/policy.py", "registry.py", "runs/generate.py",
+        "features/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
         "wiring/listing.py", "wiring/registry.py",
     }  # fmt: skip
 

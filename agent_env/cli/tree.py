@@ -75,7 +75,7 @@ COMMANDS: Mapping[str, str] = {
     "sandbox.shell": "local:shell",
 }
 """`module:function` of this package by the command's name, with a point after the name of each
-group. Those of families, extensions and other packages are entry points of `agent_env.commands`."""
+group. Those of families, features and other packages are entry points of `agent_env.commands`."""
 
 UsageError: type[typer.BadParameter] = typer.BadParameter.__mro__[1]
 """What typer raises for any mistake in the options; it has no public name of its own."""
@@ -99,7 +99,7 @@ class Commands(TyperGroup):
                 self.paths.setdefault(name.removeprefix(self.prefix), paths[name])
 
     def add_installed(self) -> None:
-        """Take up the commands of families, extensions and other packages; ours go first."""
+        """Take up the commands of families, features and other packages; ours go first."""
         points = {point.name: point.value for point in installed("agent_env.commands")}
         self._take({name: points[name] for name in sorted(points)})
 

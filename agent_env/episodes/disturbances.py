@@ -1,4 +1,4 @@
-"""Disturbances of a condition's world, as far as episodes know them; an extension makes them."""
+"""Disturbances of a condition's world, as far as episodes know them; a feature makes them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Disturbances(Protocol):
 
 
 def disturbances() -> Disturbances:
-    """The extension; ConfigError where it is not installed."""
-    extension: Disturbances = hook("disturbances", CHANGED)
-    return extension
+    """The feature; ConfigError where it is not installed."""
+    feature: Disturbances = hook("disturbances", CHANGED)
+    return feature
 
 
 class Agents(Protocol):
@@ -79,9 +79,9 @@ class Agents(Protocol):
 
 
 def agents() -> Agents:
-    """The extension; ConfigError where it is not installed."""
-    extension: Agents = hook("agents", "an agent of somebody else")
-    return extension
+    """The feature; ConfigError where it is not installed."""
+    feature: Agents = hook("agents", "an agent of somebody else")
+    return feature
 
 
 def loop_of(use: AgentUse, model: str, logs: Path | None, permit: Permit) -> Loop:

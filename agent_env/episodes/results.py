@@ -25,7 +25,7 @@ from agent_env.records.schema import Episode, Record, Sample, Score
 from agent_env.records.trace_events import Event
 from agent_env.tasks.task import Task
 
-READERS = ("agent_env.scoring.", "agent_env.extensions.", "agent_env.families.")
+READERS = ("agent_env.scoring.", "agent_env.features.", "agent_env.families.")
 
 
 def traces_of(
@@ -155,7 +155,7 @@ def version_of(scorer: Scorer) -> ScorerVersion:
 
 
 def _modules_of(module: ModuleType | None) -> set[ModuleType]:
-    """The module, and those of families, extensions and `scoring` whose functions and classes it
+    """The module, and those of families, features and `scoring` whose functions and classes it
     names, or one that it names so."""
     modules, queue = set[ModuleType](), [module]
     while queue:

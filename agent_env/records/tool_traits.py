@@ -51,7 +51,7 @@ class ToolTraits(BaseModel):
 
 class AgentUse(BaseModel):
     """An agent that conditions use; its texts have placeholders, such as `{prompt}`, which
-    `extensions.agents` fills in for each episode."""
+    `features.agents` fills in for each episode."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -1,4 +1,4 @@
-"""Logs of other tools, as far as runs know them; an extension reads them."""
+"""Logs of other tools, as far as runs know them; a feature reads them."""
 
 from __future__ import annotations
 

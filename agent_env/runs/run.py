@@ -114,7 +114,7 @@ class Run(RunFolder):
     @cached_property
     def task(self) -> Task:
         """The task with the run's prompt, options and tables; ConfigError where that takes code
-        that is neither built in nor trusted for this folder, or the extension for disturbances is
+        that is neither built in nor trusted for this folder, or the feature for disturbances is
         not installed."""
         manifest = self.manifest
         if manifest.imported is not None:

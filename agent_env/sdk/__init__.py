@@ -1,4 +1,4 @@
-"""What families, extensions and packages of others build on, by topic. These names stay; all else
+"""What families, features and packages of others build on, by topic. These names stay; all else
 of `agent_env` but `agent_env` itself and `agent_env.temporal` may change.
 
 The modules of this package hold no code: each lists its names where mypy and editors see them, and

@@ -38,9 +38,9 @@ PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
 EXCLUDED = (
     "analysis/",
     "cli/",
-    *(f"extensions/evidence/{name}.py" for name in ("statistics", "outcomes")),
-    "extensions/interop/export/",
-    "extensions/viewer/",
+    *(f"features/evidence/{name}.py" for name in ("statistics", "outcomes")),
+    "features/interop/export/",
+    "features/viewer/",
     "pytest_plugin.py",
     "runs/verify/",
     "scoring/",

@@ -64,13 +64,13 @@ class Job(NamedTuple):
 
 JOBS = {
     "sql": Job("agent_env.worker.sql:select", 256, 5.0, 1, is_sealed=True),
-    "logs": Job("agent_env.extensions.interop.foreign.read:parts", 1024, 60.0, 512, is_kept=False),
+    "logs": Job("agent_env.features.interop.foreign.read:parts", 1024, 60.0, 512, is_kept=False),
     "log_episodes": Job(
-        "agent_env.extensions.interop.foreign.read:stream", 1024, 60.0, 512, is_kept=False
+        "agent_env.features.interop.foreign.read:stream", 1024, 60.0, 512, is_kept=False
     ),
     "pdf": Job("agent_env.worker.pdf:read", 512, 10.0, 64),
     "schemas": Job("agent_env.worker.schemas:problem", 256, 1.0, 1, is_sealed=True),
     "table": Job(
-        "agent_env.extensions.facts.tables.table_files:binary_parts", 1024, 60.0, 512, is_kept=False
+        "agent_env.features.facts.tables.table_files:binary_parts", 1024, 60.0, 512, is_kept=False
     ),
 }

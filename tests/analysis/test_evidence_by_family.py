@@ -8,8 +8,8 @@ import pytest
 
 import agent_env as ae
 from agent_env.analysis.statistics.provenance import records_of
-from agent_env.extensions.facts.web_cli import BuildOptions, build_web
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.facts.web_cli import BuildOptions, build_web
+from agent_env.features.reference.policy import Reference
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from agent_env.runs.run import Run
 from agent_env.sdk.run import load_family

@@ -12,11 +12,11 @@ from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics.provenance import answers, failures
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.analysis.transcript import record_lines
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, OnWeekday
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition

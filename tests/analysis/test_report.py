@@ -16,7 +16,7 @@ from agent_env.analysis.report import chapter_of, report_of, settings
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
 from tests.analysis.simulated import Plant, study
-from tests.extensions.viewer.stage import make_run
+from tests.features.viewer.stage import make_run
 
 TURNED = "a\u202egnp.exe\x1b[2J\x9d"
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"

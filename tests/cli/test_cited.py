@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
 from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, RunOptions

@@ -13,7 +13,7 @@ import pytest
 from agent_env.episodes.calls.budget import RunLimits
 from agent_env.episodes.calls.options import CallOptions
 from agent_env.episodes.calls.retries import Retries
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.start import run_episodes, start_run

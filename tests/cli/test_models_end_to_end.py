@@ -12,7 +12,7 @@ from agent_env.analysis.statistics.cache import cache
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import ModelCalled, ToolCalled
 from agent_env.runs.fork import fork
 from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, ResumeOptions, RunOptions

@@ -5,7 +5,7 @@ import socket
 from collections import Counter
 
 from agent_env.episodes.results import episodes_of
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.runs.options.run_options import ReplayOptions, RunOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run

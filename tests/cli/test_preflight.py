@@ -14,7 +14,7 @@ from agent_env.episodes.calls.options import CallOptions, open_calls
 from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import ToolCalled
 from agent_env.runs.options.run_options import ReplayOptions, ResumeOptions, RunOptions
 from agent_env.runs.planning.plan import plan_run

@@ -20,7 +20,7 @@ from agent_env.cli.app import main
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import DatasetError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 from tests.fake_server import serve
 
@@ -133,7 +133,7 @@ PROCESSES.set_forkserver_preload([  # so that a process is there at once
     "tests.episodes.killing", "openai", "agent_env.graph.loop", "agent_env.runs.resume",
     "agent_env.analysis.summary", "agent_env.families.time_puzzles.task",
     "agent_env.models.client", "agent_env.models.apis.compatible", "agent_env.episodes.runner",
-    "agent_env.extensions.facts.sealed",
+    "agent_env.features.facts.sealed",
 ])  # fmt: skip
 
 

@@ -14,8 +14,8 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.runner import Watch
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ModelError, SandboxError, StorageError
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import SetOptions, make_set
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import ToolSpec
 from agent_env.records.trace_events import EpisodeStarted
 from agent_env.tasks.sample_files import samples_bytes

@@ -8,7 +8,7 @@ hosted tools, caches, errors and what a provider refuses, as documented. `python
 tests.fake_server` is the same in a process of its own.
 """
 
-from agent_env.extensions.agents.apis.exchange import tool_call
+from agent_env.features.agents.apis.exchange import tool_call
 from tests.fake_server.conversation import Policy, Refusal, ScriptedAnswer, Tokens
 from tests.fake_server.policies import model_policy, script_policy
 from tests.fake_server.server import FakeServer, serve

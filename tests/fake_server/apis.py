@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from agent_env.extensions.agents.apis import chat, responses
-from agent_env.extensions.agents.apis.exchange import HttpRequest, Json, Object, slices
+from agent_env.features.agents.apis import chat, responses
+from agent_env.features.agents.apis.exchange import HttpRequest, Json, Object, slices
 from tests.fake_server.channel import openai_error
 from tests.fake_server.conversation import (
     HostedCall,

@@ -11,8 +11,8 @@ from typing import Any
 
 import h11
 
-from agent_env.extensions.agents.apis import exchange, generate_content
-from agent_env.extensions.agents.apis.exchange import (
+from agent_env.features.agents.apis import exchange, generate_content
+from agent_env.features.agents.apis.exchange import (
     EVENTS,
     JSON,
     ApiCodec,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, Protocol
 
-from agent_env.extensions.agents.apis import exchange
-from agent_env.extensions.agents.apis.exchange import (
+from agent_env.features.agents.apis import exchange
+from agent_env.features.agents.apis.exchange import (
     Answer,
     Json,
     Object,

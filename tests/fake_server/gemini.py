@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent_env.extensions.agents.apis import generate_content
-from agent_env.extensions.agents.apis.exchange import HttpRequest, Json, Object, count_tokens
-from agent_env.extensions.agents.apis.generate_content import inner
+from agent_env.features.agents.apis import generate_content
+from agent_env.features.agents.apis.exchange import HttpRequest, Json, Object, count_tokens
+from agent_env.features.agents.apis.generate_content import inner
 from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, with_more
 from tests.fake_server.modes import CallSignature, Mode, binding, signature
 

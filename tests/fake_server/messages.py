@@ -14,8 +14,8 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from agent_env.extensions.agents.apis import messages
-from agent_env.extensions.agents.apis.exchange import (
+from agent_env.features.agents.apis import messages
+from agent_env.features.agents.apis.exchange import (
     HttpRequest,
     Json,
     Object,

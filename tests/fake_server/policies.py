@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agent_env.extensions.agents.apis.exchange import count_tokens, tool_call
+from agent_env.features.agents.apis.exchange import count_tokens, tool_call
 from agent_env.models.chat import written
 from agent_env.sdk.errors import ModelError
 from agent_env.sdk.models import Model, read_tool

@@ -16,9 +16,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
-from agent_env.extensions.agents.apis import exchange
-from agent_env.extensions.agents.apis.chat import format_in
-from agent_env.extensions.agents.apis.exchange import Json, Object, count_tokens, tool_call
+from agent_env.features.agents.apis import exchange
+from agent_env.features.agents.apis.chat import format_in
+from agent_env.features.agents.apis.exchange import Json, Object, count_tokens, tool_call
 from agent_env.sdk.records import Message, ToolCall, ToolSpec
 from tests.fake_server.conversation import (
     ModelRequest,

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
-from agent_env.extensions.agents.apis import generate_content
-from agent_env.extensions.agents.apis import messages as codecs
-from agent_env.extensions.agents.apis.chat import read_turn
-from agent_env.extensions.agents.apis.exchange import (
+from agent_env.features.agents.apis import generate_content
+from agent_env.features.agents.apis import messages as codecs
+from agent_env.features.agents.apis.chat import read_turn
+from agent_env.features.agents.apis.exchange import (
     ApiCodec,
     HttpRequest,
     Json,
@@ -28,7 +28,7 @@ from agent_env.extensions.agents.apis.exchange import (
     count_tokens,
     texts_of,
 )
-from agent_env.extensions.agents.apis.exchange import Refusal as AnyRefusal
+from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
 from agent_env.sdk.models import Model
 from agent_env.sdk.records import ToolCall
 from tests.fake_server import gemini, messages

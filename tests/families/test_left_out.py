@@ -1,4 +1,4 @@
-"""Without the folder of a family, or of an extension that is no base of others, the rest runs."""
+"""Without the folder of a family, or of a feature that is no base of others, the rest runs."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ import agent_env
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
     *sorted(f"families/{each.parent.name}" for each in PACKAGE.glob("families/*/__init__.py")),
-    "extensions/evidence", "extensions/interop",
+    "features/evidence", "features/interop",
 ]  # fmt: skip
 
 
@@ -74,11 +74,11 @@ def disturbed(tmp_path_factory):
 @pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
 def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, disturbed, tmp_path):
     before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
-    ended = ended_without("extensions/evidence", tmp_path, command, str(disturbed))
+    ended = ended_without("features/evidence", tmp_path, command, str(disturbed))
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         "agent-env: a condition with faults, attacks or web ablations needs the entry point "
-        "'disturbances' of agent_env.hooks, whose extension is not installed"
+        "'disturbances' of agent_env.hooks, whose feature is not installed"
     ]
     assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
 
@@ -89,7 +89,7 @@ def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, di
 )  # fmt: skip
 def test_no_new_run_is_begun_undisturbed(option, tmp_path):
     ended = ended_without(
-        "extensions/evidence", tmp_path / "package", "run", "time-puzzles", "--limit", "1",
+        "features/evidence", tmp_path / "package", "run", "time-puzzles", "--limit", "1",
         "--condition", "web+cal", *option, "--out", str(tmp_path / "run"),
     )  # fmt: skip
     assert (ended.returncode, ended.stdout) == (2, "")

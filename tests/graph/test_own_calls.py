@@ -3,9 +3,9 @@
 import asyncio
 import json
 
-from agent_env.extensions.extraction.strategies import REPAIR
 from agent_env.families.timed_facts.generating import TimedOptions
 from agent_env.families.timed_facts.task import make_task
+from agent_env.features.extraction.strategies import REPAIR
 from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits

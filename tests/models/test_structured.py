@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ModelError
-from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
+from agent_env.features.answers.schemas import DATE, INTEGER, list_of
 from agent_env.models.apis import compatible, openai
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from agent_env.episodes import run_folder
-from agent_env.extensions.facts import sealed
+from agent_env.features.facts import sealed
 from agent_env.records.manifest import Manifest
 from agent_env.runs.planning import plan
 from agent_env.sandbox import choose

@@ -13,7 +13,7 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.episodes.waves import Waves
 from agent_env.errors import BatchWait, DatasetError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from agent_env.models.batch import (
     AnthropicBatches,
     BatchResult,

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.extensions.reference.turns import split_pages
+from agent_env.features.reference.turns import split_pages
 from agent_env.models.tokenizers import Estimate
 from agent_env.tasks.contexts import PageExcerpt, PageText, put_before, split, write_context
 

@@ -6,10 +6,10 @@ from itertools import groupby
 
 import pytest
 
-from agent_env.extensions.facts.tables.temporal_table import as_of
 from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.sources import NOW, sources
+from agent_env.features.facts.tables.temporal_table import as_of
 from agent_env.records.schema import Condition, Message, ToolCall
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.days import on_their_days

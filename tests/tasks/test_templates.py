@@ -3,8 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.event_facts import SCREEN
 from agent_env.families.time_puzzles.task import make_task
+from agent_env.features.facts.event_facts import SCREEN
 from agent_env.records.schema import Message
 from agent_env.tasks import templates
 from agent_env.tasks.conditions import parse_condition

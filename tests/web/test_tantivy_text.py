@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.sealed import as_page
-from agent_env.extensions.facts.site.render import render_all
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.sealed import as_page
+from agent_env.features.facts.site.render import render_all
 from agent_env.web import built as sealed_index
 from agent_env.web.built import MARK, TantivyText, index_of, make_index
 from agent_env.web.full_text import FullText, words_of

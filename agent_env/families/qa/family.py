@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from random import Random
 
-from agent_env.extensions.answers.schemas import DATE, NUMBER, Schema, list_of, matching
 from agent_env.families.qa.reading import read_questions
 from agent_env.families.qa.sample import (
     LETTERS,
@@ -19,6 +18,7 @@ from agent_env.families.qa.sample import (
     qa_question,
 )
 from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
+from agent_env.features.answers.schemas import DATE, NUMBER, Schema, list_of, matching
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Family, SampleSet, Shortcut, Task
 from agent_env.sdk.records import (

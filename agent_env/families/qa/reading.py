@@ -1,4 +1,4 @@
-"""Reads a user's file of questions: any table file of `extensions.facts.tables.table_files`.
+"""Reads a user's file of questions: any table file of `features.facts.tables.table_files`.
 
 All problems of the questions that are asked are reported at once, by line and field.
 """
@@ -15,13 +15,13 @@ from typing import Any
 
 import regex
 
-from agent_env.extensions.facts.tables.table_files import (
+from agent_env.families.qa.sample import NAME, QaOptions, QaSample, as_number, letter_of
+from agent_env.features.facts.tables.table_files import (
     FileRow,
     cell_text,
     checked_rows,
     read_table_file,
 )
-from agent_env.families.qa.sample import NAME, QaOptions, QaSample, as_number, letter_of
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
 from agent_env.temporal.date_text import DateReader, date_reader

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.extensions.answers.names import normalise
-from agent_env.extensions.facts.tables.table_files import TableOptions
+from agent_env.features.answers.names import normalise
+from agent_env.features.facts.tables.table_files import TableOptions
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
 

@@ -13,14 +13,14 @@ from decimal import Decimal
 
 import regex
 
-from agent_env.extensions.answers.answer_parts import answer_parts
-from agent_env.extensions.answers.date_answers import parse_date_text
-from agent_env.extensions.answers.date_sets import exact_match, f1
-from agent_env.extensions.answers.hedges import hedge
-from agent_env.extensions.answers.names import asks, normalise, split_names, token_f1
-from agent_env.extensions.answers.notations import one_notation, qualifier
-from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
+from agent_env.features.answers.answer_parts import answer_parts
+from agent_env.features.answers.date_answers import parse_date_text
+from agent_env.features.answers.date_sets import exact_match, f1
+from agent_env.features.answers.hedges import hedge
+from agent_env.features.answers.names import asks, normalise, split_names, token_f1
+from agent_env.features.answers.notations import one_notation, qualifier
+from agent_env.features.answers.time_references import time_references
 from agent_env.sdk.records import Episode
 from agent_env.temporal.days import PartialDate
 

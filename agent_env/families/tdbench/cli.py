@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from agent_env.extensions.facts.cli import stated_now
+from agent_env.features.facts.cli import stated_now
 from agent_env.sdk.commands import AsJson, Opt, print_table, say
 
 if TYPE_CHECKING:

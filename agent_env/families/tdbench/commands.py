@@ -12,16 +12,6 @@ from datetime import date
 from pathlib import Path
 from typing import get_args
 
-from agent_env.extensions.facts.tables.table_doctor import (
-    BLOCKING,
-    FAR_YEAR,
-    MEANINGS,
-    PROBLEMS,
-    Finding,
-    Repair,
-    diagnose,
-)
-from agent_env.extensions.facts.tables.table_records import Sheet
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.published import Difference, PublishedSet
 from agent_env.families.tdbench.published_samples import Differing
@@ -34,6 +24,16 @@ from agent_env.families.tdbench.sources import (
     repaired_sheet,
     with_roles,
 )
+from agent_env.features.facts.tables.table_doctor import (
+    BLOCKING,
+    FAR_YEAR,
+    MEANINGS,
+    PROBLEMS,
+    Finding,
+    Repair,
+    diagnose,
+)
+from agent_env.features.facts.tables.table_records import Sheet
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import SampleSet, option_texts
 from agent_env.sdk.results import Cell, Column, ResultTable
@@ -319,7 +319,7 @@ def _kinds(options: TdbenchOptions) -> tuple[KindReport, ...]:
 
 def _write(sheet: Sheet, log: Sequence[Repair], out: Path) -> Path:
     """The rows as CSV, and the log beside them."""
-    from agent_env.extensions.facts.tables.tables import write_csv
+    from agent_env.features.facts.tables.tables import write_csv
     from agent_env.sdk.trace import write_whole
 
     rows = ((*row.values, row.start, row.end) for row in sheet.rows)

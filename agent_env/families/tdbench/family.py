@@ -11,13 +11,13 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agent_env.extensions.extraction.strategies import with_orders
 from agent_env.families.tdbench import prompts
 from agent_env.families.tdbench.authors_scorer import make_scorer as make_authors_scorer
 from agent_env.families.tdbench.prompts import answer_form
 from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
 from agent_env.families.tdbench.shortcuts import HIDDEN, task_shortcuts
+from agent_env.features.extraction.strategies import with_orders
 from agent_env.sdk.family import AnalysisHooks, CannotShift, Family, SampleSet, Task
 from agent_env.sdk.models import Limits
 from agent_env.sdk.records import Condition, MaterialTable, Message, Sample

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
-from agent_env.extensions.facts.tables.articles import TablePages
-from agent_env.extensions.facts.tables.table_records import read_aliases
-from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.hops import hop_queries, make_chain, user_hop_queries
 from agent_env.families.tdbench.own_templates import DROPPED, reads_back
 from agent_env.families.tdbench.queries import (
@@ -27,6 +24,9 @@ from agent_env.families.tdbench.query import GroupRow, Query, QueryPool, make_po
 from agent_env.families.tdbench.sample import Kind, TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.sources import Source, read_now, sources
 from agent_env.families.tdbench.sql import Engines
+from agent_env.features.facts.tables.articles import TablePages
+from agent_env.features.facts.tables.table_records import read_aliases
+from agent_env.features.facts.tables.temporal_table import TemporalTable
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import Proof

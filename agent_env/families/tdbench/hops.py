@@ -15,15 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent_env.extensions.facts.tables.temporal_table import (
-    TemporalTable,
-    Tfd,
-    groups,
-    joined_tfds,
-    natural_join,
-    snapshot,
-    tfd_violations,
-)
 from agent_env.families.tdbench.completeness import covers
 from agent_env.families.tdbench.queries import Making
 from agent_env.families.tdbench.query import MAX_GROUP_ROWS, GroupRow, Query, wrong_answers
@@ -37,6 +28,15 @@ from agent_env.families.tdbench.sql import (
     key_marks,
 )
 from agent_env.families.tdbench.wording import GAMES, OFFICES, THREE_HOPS, TWO_HOPS, with_article
+from agent_env.features.facts.tables.temporal_table import (
+    TemporalTable,
+    Tfd,
+    groups,
+    joined_tfds,
+    natural_join,
+    snapshot,
+    tfd_violations,
+)
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.allen import Interval
 

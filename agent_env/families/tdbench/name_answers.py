@@ -21,8 +21,8 @@ from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Any, Literal
 
-from agent_env.extensions.answers.hedges import hedge
-from agent_env.extensions.answers.time_references import flat
+from agent_env.features.answers.hedges import hedge
+from agent_env.features.answers.time_references import flat
 from agent_env.temporal.written import NUMBERS, TIMES
 
 

@@ -18,9 +18,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.answers.schemas import DATE, INTEGER, Schema, list_of, matching
 from agent_env.families.tdbench.name_answers import words
 from agent_env.families.tdbench.sample import TdbenchSample, tdbench_sample
+from agent_env.features.answers.schemas import DATE, INTEGER, Schema, list_of, matching
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnswerForm, Example
 from agent_env.sdk.records import TEXT, Condition, MaterialTable, Sample, closed, or_null

@@ -18,7 +18,6 @@ from datetime import date
 from random import Random
 from typing import Literal
 
-from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench import query
 from agent_env.families.tdbench.published import (
     Blank,
@@ -36,6 +35,7 @@ from agent_env.families.tdbench.sample import (
     TdbenchSample,
     cardinality_of,
 )
+from agent_env.features.facts.tables.temporal_table import LENGTHS
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import MaterialTable
 

@@ -17,7 +17,6 @@ from datetime import date
 from itertools import islice
 from random import Random
 
-from agent_env.extensions.facts.tables.temporal_table import LENGTHS, TemporalTable
 from agent_env.families.tdbench import sql as queries
 from agent_env.families.tdbench import wording
 from agent_env.families.tdbench.completeness import is_complete
@@ -40,6 +39,7 @@ from agent_env.families.tdbench.sql import (
     relation_sql,
 )
 from agent_env.families.tdbench.wording import Offset
+from agent_env.features.facts.tables.temporal_table import LENGTHS, TemporalTable
 from agent_env.temporal.allen import FOREVER, Granularity, Interval, Relation, cut_day
 
 

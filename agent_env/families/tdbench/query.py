@@ -10,7 +10,6 @@ from datetime import date
 from random import Random
 from typing import Any
 
-from agent_env.extensions.facts.tables.temporal_table import TemporalTable, groups
 from agent_env.families.tdbench.sample import (
     NAME,
     Cardinality,
@@ -22,6 +21,7 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
 )
 from agent_env.families.tdbench.wording import Domain, QuestionForm
+from agent_env.features.facts.tables.temporal_table import TemporalTable, groups
 from agent_env.sdk.records import Proof
 from agent_env.temporal.allen import FOREVER, Interval, Relation, relation
 

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from agent_env.extensions.facts.tables.table_files import literal
-from agent_env.extensions.reference.turns import Call, Step, Turn
 from agent_env.families.tdbench.prompts import answer_lines
 from agent_env.families.tdbench.reading import ParsedQuestion, iso, parse_question
+from agent_env.features.facts.tables.table_files import literal
+from agent_env.features.reference.turns import Call, Step, Turn
 from agent_env.sdk.records import Message, ToolSpec, identifier
 
 Row = Mapping[str, str]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.families.tdbench.authors_scorer import paper_domain
 from agent_env.families.tdbench.paper_tables import (
     COUNTRIES,
@@ -36,6 +35,7 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
     tdbench_sample,
 )
+from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import Sample

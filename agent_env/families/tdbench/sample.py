@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from agent_env.extensions.facts.tables.table_records import TemporalTableOptions
+from agent_env.features.facts.tables.table_records import TemporalTableOptions
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import MaterialTable, Record, Sample
 from agent_env.temporal.allen import Relation

@@ -20,16 +20,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.extensions.answers.answer_parts import user_text
-from agent_env.extensions.answers.date_sets import f1
-from agent_env.extensions.answers.notations import one_notation
-from agent_env.extensions.answers.time_references import (
-    TimeReference,
-    says_role,
-    sentence_starts,
-    time_references,
-)
-from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench.name_answers import (
     Mention,
     NameAnswer,
@@ -41,6 +31,16 @@ from agent_env.families.tdbench.name_answers import (
     without_json,
 )
 from agent_env.families.tdbench.sample import Role, TdbenchSample, rows_of, tdbench_sample
+from agent_env.features.answers.answer_parts import user_text
+from agent_env.features.answers.date_sets import f1
+from agent_env.features.answers.notations import one_notation
+from agent_env.features.answers.time_references import (
+    TimeReference,
+    says_role,
+    sentence_starts,
+    time_references,
+)
+from agent_env.features.facts.tables.temporal_table import LENGTHS
 from agent_env.sdk.models import Scorer
 from agent_env.sdk.records import Episode, MaterialTable, Sample, Score
 from agent_env.sdk.scoring import episode_score

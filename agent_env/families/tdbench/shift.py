@@ -16,10 +16,6 @@ from random import Random
 
 from pydantic import JsonValue
 
-from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
-from agent_env.extensions.facts.site.tables import table_pages
-from agent_env.extensions.facts.tables.articles import time_places
-from agent_env.extensions.facts.tables.temporal_table import LENGTHS
 from agent_env.families.tdbench.sample import (
     GoldRow,
     Kind,
@@ -29,6 +25,10 @@ from agent_env.families.tdbench.sample import (
     rows_of,
 )
 from agent_env.families.tdbench.wording import STYLES, date_text, without_day
+from agent_env.features.facts.site.sheet import LIKELY_FIRST
+from agent_env.features.facts.site.tables import table_pages
+from agent_env.features.facts.tables.articles import time_places
+from agent_env.features.facts.tables.temporal_table import LENGTHS
 from agent_env.sdk.family import CannotShift
 from agent_env.sdk.records import MaterialTable, identifier
 from agent_env.sdk.web import ChangedPage, ShiftedWorld

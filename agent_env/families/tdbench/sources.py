@@ -9,31 +9,31 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from agent_env.extensions.facts.fiction.tables import make_tables
-from agent_env.extensions.facts.tables import tables as facts
-from agent_env.extensions.facts.tables.table_doctor import (
+from agent_env.families.tdbench.own_templates import with_templates
+from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.families.tdbench.wording import DOMAINS, GAMES, Domain, user_domain
+from agent_env.features.facts.fiction.tables import make_tables
+from agent_env.features.facts.tables import tables as facts
+from agent_env.features.facts.tables.table_doctor import (
     Repair,
     TableUse,
     dependencies,
     read_policies,
     repaired,
 )
-from agent_env.extensions.facts.tables.table_records import (
+from agent_env.features.facts.tables.table_records import (
     Sheet,
     load_table,
     make_table,
     read_sheet,
 )
-from agent_env.extensions.facts.tables.temporal_table import (
+from agent_env.features.facts.tables.temporal_table import (
     TemporalTable,
     as_of,
     coalesced,
     coarser,
     tfd_violations,
 )
-from agent_env.families.tdbench.own_templates import with_templates
-from agent_env.families.tdbench.sample import TdbenchOptions
-from agent_env.families.tdbench.wording import DOMAINS, GAMES, Domain, user_domain
 from agent_env.sdk.errors import ConfigError, ConfigErrors, DatasetError, DatasetErrors
 
 SHIPPED = facts.SHIPPED / "temporal"

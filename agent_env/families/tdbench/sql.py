@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
-from agent_env.extensions.facts.tables.table_files import literal
-from agent_env.extensions.facts.tables.temporal_table import TemporalTable
 from agent_env.families.tdbench.reading import BOUNDS
+from agent_env.features.facts.tables.table_files import literal
+from agent_env.features.facts.tables.temporal_table import TemporalTable
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.records import MaterialTable, identifier
 from agent_env.temporal.allen import RELATIONS, Relation

@@ -12,8 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.facts.fiction.names import ordinal
-from agent_env.extensions.facts.tables.temporal_table import Tfd
+from agent_env.features.facts.fiction.names import ordinal
+from agent_env.features.facts.tables.temporal_table import Tfd
 from agent_env.temporal.allen import Granularity, Relation
 from agent_env.temporal.months import add_months
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.answers.schemas import DATE, INTEGER, NUMBER, Schema, matching
 from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples, make_samples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
@@ -23,6 +22,7 @@ from agent_env.families.temp_answers.wording import (
     messages,
     prompt_fields,
 )
+from agent_env.features.answers.schemas import DATE, INTEGER, NUMBER, Schema, matching
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Family, Shortcut, Task
 from agent_env.sdk.records import (

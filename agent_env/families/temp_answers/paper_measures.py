@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 from typing import Literal
 
-from agent_env.extensions.papers.paper import PublishedValues
 from agent_env.families.temp_answers.modes import Item, ModeScores, Summary
 from agent_env.families.temp_answers.reasoning import arithmetic_steps
 from agent_env.families.temp_answers.responses import ResponseFile
@@ -21,6 +20,7 @@ from agent_env.families.temp_answers.scoring.paper_answers import (
     strict_object,
 )
 from agent_env.families.temp_answers.scoring.time_errors import percentage
+from agent_env.features.papers.paper import PublishedValues
 from agent_env.sdk.results import Estimate, rank_correlation
 
 _PUBLISHED = PublishedValues.beside(__file__)

@@ -13,8 +13,8 @@ import json
 import re
 from dataclasses import dataclass
 
-from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.temp_answers import reference_sums
+from agent_env.features.reference.turns import Step, Turn
 
 Fact = tuple[str, str, str, int, int]
 _FORM = re.compile(

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
-from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.families.temp_answers import paper_measures as measures
 from agent_env.families.temp_answers.paper_measures import Answers
+from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.sdk.results import Estimate, Measurement
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]

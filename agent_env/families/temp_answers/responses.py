@@ -16,8 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.facts.tables.table_files import json_rows
 from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.features.facts.tables.table_files import json_rows
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import Episode
 from agent_env.temporal.written import ANY_MONTH, SHORT_MONTH

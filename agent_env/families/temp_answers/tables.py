@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from random import Random
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.tables.tables import IntervalRow, LifeRow
 from agent_env.families.temp_answers.drafts import Draft, day, number, year
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.tables.tables import IntervalRow, LifeRow
 from agent_env.sdk.records import MaterialTable
 
 COLUMNS = ("section", "entry", "date")

@@ -16,7 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.families.time_puzzles.audit_texts import (
     UNKNOWN_EVENT,
     Closure,
@@ -56,6 +55,7 @@ from agent_env.families.time_puzzles.solver import (
     window_of,
     year_bounds,
 )
+from agent_env.features.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.sdk.records import Wording
 from agent_env.sdk.trace import write_whole
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet

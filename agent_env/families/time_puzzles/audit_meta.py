@@ -19,10 +19,10 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from agent_env.extensions.facts.tables.tables import parse_years
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import ANIMALS, MONTHS, SEASONS, SIGNS, WEEKDAYS
 from agent_env.families.time_puzzles.texts import OTHER_ANIMALS
+from agent_env.features.facts.tables.tables import parse_years
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.japanese import ERAS

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.extensions.facts.tables.table_files import cell_text, checked_rows, read_table_file
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
 from agent_env.families.time_puzzles.day_sets import DAY, DaySets, Readings, years_held
@@ -39,6 +37,8 @@ from agent_env.families.time_puzzles.texts import (
     YearSet,
     compile_text,
 )
+from agent_env.features.facts.tables.table_files import cell_text, checked_rows, read_table_file
+from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.sdk.errors import DatasetError
 from agent_env.temporal.date_text import DateReader
 from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet, PartialDate

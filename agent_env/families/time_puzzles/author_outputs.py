@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.extensions.papers.responses import ResponseFile, ResponseRow
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
     as_dates,
@@ -22,6 +21,7 @@ from agent_env.families.time_puzzles.audit_meta import (
 )
 from agent_env.families.time_puzzles.published import sample_id
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.features.papers.responses import ResponseFile, ResponseRow
 from agent_env.sdk.errors import DatasetError
 
 CONDITIONS = {

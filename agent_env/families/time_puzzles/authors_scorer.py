@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from agent_env.extensions.answers.date_sets import exact_match, f1, jaccard
+from agent_env.features.answers.date_sets import exact_match, f1, jaccard
 from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import episode_score

@@ -11,9 +11,9 @@ from itertools import combinations
 from random import Random
 from typing import NamedTuple
 
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.features.facts.tables.tables import EventRow, FactTables
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names

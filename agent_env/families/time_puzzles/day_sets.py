@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from typing import Any
 
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow
 from agent_env.families.time_puzzles import facts as ft
+from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow
 from agent_env.sdk.records import Record
 from agent_env.temporal.days import DayRange, DaySet
 from agent_env.temporal.patterns import (

@@ -6,12 +6,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.extensions.facts.tables.tables import EventRow
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS, Entry
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT
 from agent_env.families.time_puzzles.sample import Difficulty
 from agent_env.families.time_puzzles.solver import solve
+from agent_env.features.facts.tables.tables import EventRow
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import DaySet
 

@@ -16,7 +16,6 @@ from random import Random
 
 from pydantic import Field
 
-from agent_env.extensions.facts.tables.tables import FactTables, read_world, shipped_tables
 from agent_env.families.time_puzzles.candidates import CALENDAR_KINDS
 from agent_env.families.time_puzzles.difficulty import ANY, Target, parse_target
 from agent_env.families.time_puzzles.facts import category_of
@@ -24,6 +23,7 @@ from agent_env.families.time_puzzles.generator import Generator, NotFound, Shape
 from agent_env.families.time_puzzles.published import read_published, write_published
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzles
 from agent_env.families.time_puzzles.task import NAME, make_task
+from agent_env.features.facts.tables.tables import FactTables, read_world, shipped_tables
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Family, SampleSet
 from agent_env.sdk.records import Record

@@ -17,8 +17,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from agent_env.extensions.facts.tables.articles import article_url, event_title, presidency_title
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
@@ -27,6 +25,8 @@ from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
 from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.tables.articles import article_url, event_title, presidency_title
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
 

@@ -14,7 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import cycle
 from random import Random
 
-from agent_env.extensions.facts.tables.articles import (
+from agent_env.families.time_puzzles import facts as ft
+from agent_env.families.time_puzzles.day_sets import DaySets, Readings
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.sample import Checks
+from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
+from agent_env.features.facts.tables.articles import (
     Edge,
     article_url,
     event_title,
@@ -22,12 +27,7 @@ from agent_env.extensions.facts.tables.articles import (
     life_urls,
     presidency_title,
 )
-from agent_env.extensions.facts.tables.tables import FactTables
-from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.day_sets import DaySets, Readings
-from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.sample import Checks
-from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.records import Proof
 from agent_env.temporal.days import CLOSURE_DAYS, DaySet
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import date
 from random import Random
 
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
@@ -24,6 +23,7 @@ from agent_env.families.time_puzzles.solver import (
     year_bounds,
     years_in,
 )
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.temporal.days import DaySet
 
 

@@ -20,8 +20,6 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 
-from agent_env.extensions.facts.tables.event_names import day_of, is_clause
-from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings, years_held
 from agent_env.families.time_puzzles.difficulty import LOOKED_UP
@@ -32,6 +30,8 @@ from agent_env.families.time_puzzles.solver import (
     year_bounds,
 )
 from agent_env.families.time_puzzles.wording import GAMES
+from agent_env.features.facts.tables.event_names import day_of, is_clause
+from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 from agent_env.sdk.family import AnalysisHooks, ConstraintRef, Faults, MissedDate, Source, WrongDate
 from agent_env.sdk.records import Sample
 from agent_env.temporal.days import PUZZLE_DAYS, DaySet

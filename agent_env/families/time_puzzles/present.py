@@ -12,13 +12,13 @@ from typing import Any
 
 from pydantic import JsonValue, TypeAdapter
 
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, solve_facts
 from agent_env.families.time_puzzles.wording import Wording, plain_sentence
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift
 from agent_env.temporal.days import DayRange

@@ -18,7 +18,6 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles.audit_meta import (
     FieldError,
     as_date_or_nothing,
@@ -31,6 +30,7 @@ from agent_env.families.time_puzzles.audit_meta import (
 from agent_env.families.time_puzzles.day_sets import years_held
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import DatasetError
 
 KEYS = (

@@ -9,7 +9,6 @@ import re
 from collections.abc import Set
 from functools import lru_cache
 
-from agent_env.extensions.reference.turns import History, Step, Turn, read_history
 from agent_env.families.time_puzzles import reference_sums as sums
 from agent_env.families.time_puzzles.reference_lookups import (
     FINDS,
@@ -25,6 +24,7 @@ from agent_env.families.time_puzzles.reference_lookups import (
     queries,
     read_prompt,
 )
+from agent_env.features.reference.turns import History, Step, Turn, read_history
 
 _ANSWER = re.compile(r"^.*(MY ANSWER: \S.*)$", re.M)
 _FITS = re.compile(r"(?:hold on|that fit are) (\d{4}-\d{2}-\d{2}(?:, \d{4}-\d{2}-\d{2})*)")
@@ -113,7 +113,7 @@ def answer_by_habit(turn: Turn, history: History) -> Step | None:
 def recalled(lookup: Lookup) -> Clause | None:
     """The lookup's clause by the tables that come with the package; None for what they do not
     have."""
-    from agent_env.extensions.facts.tables.tables import shipped_tables  # the readers have none
+    from agent_env.features.facts.tables.tables import shipped_tables  # the readers have none
 
     tables = shipped_tables()
     if lookup.what == "presidency":

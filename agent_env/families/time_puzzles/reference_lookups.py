@@ -11,7 +11,6 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal
 
-from agent_env.extensions.reference.turns import Call, Habit, History
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.texts import (
     DateSpans,
@@ -21,6 +20,7 @@ from agent_env.families.time_puzzles.texts import (
     YearSet,
     compile_text,
 )
+from agent_env.features.reference.turns import Call, Habit, History
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, PartialDate
 from agent_env.temporal.written import MONTH, DateForms
 
@@ -96,8 +96,8 @@ def _counted(text: str) -> ft.Relative | None:
 def on_day(prompt: ParsedPrompt, day: str) -> ParsedPrompt:
     """The prompt with the spans that are counted from this day; a president of the shipped
     table."""
-    from agent_env.extensions.facts.tables.tables import shipped_tables  # most prompts need none
     from agent_env.families.time_puzzles.present import solver
+    from agent_env.features.facts.tables.tables import shipped_tables  # most prompts need none
 
     sets, _ = solver(shipped_tables(), int(prompt.first[:4]), int(prompt.last[:4]))
     facts = [each.model_copy(update={"today": day}) for each in prompt.counted]
@@ -200,8 +200,8 @@ def _ends(first: date, last: date, ends: str) -> list[str]:
 @lru_cache(maxsize=256)
 def _calendar_spans(fact: ft.Fact, days: DayRange) -> tuple[tuple[str, str], ...]:
     """The fact's days as spans, both ends included; no table of facts has a part in it."""
-    from agent_env.extensions.facts.tables.tables import FactTables
     from agent_env.families.time_puzzles.day_sets import DaySets
+    from agent_env.features.facts.tables.tables import FactTables
 
     sets = DaySets(days, FactTables((), (), ()))
     return tuple((str(first), str(last)) for first, last in days.runs(sets.of(fact)))

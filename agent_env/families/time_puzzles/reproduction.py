@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent_env.extensions.papers.paper import Evidence, Experiment, Quantity, Reproduction
 from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.paper_tables import (
     exact_against_others,
@@ -12,6 +11,7 @@ from agent_env.families.time_puzzles.paper_tables import (
     macro_mean,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.features.papers.paper import Evidence, Experiment, Quantity, Reproduction
 from agent_env.sdk.records import Sample
 from agent_env.sdk.results import Arm, Measurement
 
@@ -77,9 +77,9 @@ def figure_3(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement
 def changed_golds(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     """The puzzles by the readings of the table of readings that change a gold; grouped by the
     file's solution counts under all of them."""
-    from agent_env.extensions.facts.tables.tables import shipped_tables
     from agent_env.families.time_puzzles.audit import audit
     from agent_env.families.time_puzzles.gold_readings import puzzles_by_reading
+    from agent_env.features.facts.tables.tables import shipped_tables
 
     puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
     return puzzles_by_reading(puzzles, audit(puzzles, shipped_tables()))

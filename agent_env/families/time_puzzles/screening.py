@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from agent_env.extensions.facts.event_facts import dated_by_model
-from agent_env.extensions.facts.tables.tables import EventRow, write_events, write_world
 from agent_env.families.time_puzzles.family import PuzzleOptions, tables_of
+from agent_env.features.facts.event_facts import dated_by_model
+from agent_env.features.facts.tables.tables import EventRow, write_events, write_world
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.run import Listener, RunOptions
 

@@ -15,9 +15,6 @@ from functools import partial
 from random import Random
 from typing import Any
 
-from agent_env.extensions.facts.site.render import render_changed
-from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.families.time_puzzles.facts import KbEvent
 from agent_env.families.time_puzzles.generator import digest_of
@@ -26,6 +23,9 @@ from agent_env.families.time_puzzles.guessers import event_of, values_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import information_gain, rests_of
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.site.render import render_changed
+from agent_env.features.facts.site.sheet import LIKELY_FIRST
+from agent_env.features.facts.tables.tables import EventRow, FactTables
 from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 from agent_env.temporal.days import DayRange, PartialDate

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from agent_env.extensions.answers.date_answers import parse_date_answer
-from agent_env.extensions.answers.date_sets import days_off, exact_match, f1, jaccard
-from agent_env.extensions.answers.schemas import DATE, list_of
-from agent_env.extensions.facts.tables.tables import FactTables, shipped_tables
 from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.facts import HEAD
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT, names_of
 from agent_env.families.time_puzzles.hooks import HOOKS, known_facts
 from agent_env.families.time_puzzles.sample import TimePuzzle, time_puzzle, time_puzzles
+from agent_env.features.answers.date_answers import parse_date_answer
+from agent_env.features.answers.date_sets import days_off, exact_match, f1, jaccard
+from agent_env.features.answers.schemas import DATE, list_of
+from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score

@@ -6,10 +6,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from agent_env.extensions.facts.tables.event_names import day_of, years_of
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.features.facts.tables.event_names import day_of, years_of
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.temporal.days import DaySet
 from agent_env.temporal.systems.catalogue import open_calendar
 

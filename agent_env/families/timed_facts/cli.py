@@ -29,8 +29,8 @@ def inspect(file: File, as_json: AsJson = False) -> None:
     Example: agent-env questions tempreason inspect test_l2.json
     """
     # the file's counts, parse failures, and agreement of the solver with the stated answers
-    from agent_env.extensions.extraction.solver import TIES
     from agent_env.families.timed_facts.published import solver_agrees
+    from agent_env.features.extraction.solver import TIES
 
     questions = read_questions(file)
     neighbours = [q for q in questions if q.relation in ("before", "after")]

@@ -12,8 +12,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.extensions.extraction.solver import Ties
-from agent_env.extensions.facts.tables.tables import FactTables
 from agent_env.families.timed_facts.generating import (
     Draw,
     SetSpec,
@@ -32,6 +30,8 @@ from agent_env.families.timed_facts.published import read_foreign
 from agent_env.families.timed_facts.sample import Level, TimedQuestion, timed
 from agent_env.families.timed_facts.score import SQUAD
 from agent_env.families.timed_facts.task import make_task
+from agent_env.features.extraction.solver import Ties
+from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift, Family, SampleSet, Task
 from agent_env.sdk.records import MaterialTable, Sample

@@ -14,19 +14,19 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from agent_env.extensions.extraction.solver import Fact, Query, Relation, Ties
-from agent_env.extensions.extraction.wording import DECADES, KINDS
-from agent_env.extensions.facts.fiction.histories import OF_OBJECT, make_histories
-from agent_env.extensions.facts.tables import tables
-from agent_env.extensions.facts.tables.articles import article_url
-from agent_env.extensions.facts.tables.tables import (
+from agent_env.families.timed_facts.gold import PRESENT, gold_answers, is_complete, is_tied
+from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
+from agent_env.features.extraction.solver import Fact, Query, Relation, Ties
+from agent_env.features.extraction.wording import DECADES, KINDS
+from agent_env.features.facts.fiction.histories import OF_OBJECT, make_histories
+from agent_env.features.facts.tables import tables
+from agent_env.features.facts.tables.articles import article_url
+from agent_env.features.facts.tables.tables import (
     FactTables,
     IntervalRow,
     read_intervals,
     shipped_tables,
 )
-from agent_env.families.timed_facts.gold import PRESENT, gold_answers, is_complete, is_tied
-from agent_env.families.timed_facts.sample import Level, Setting, TimedQuestion, timed
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import CannotShift, SampleSet
 from agent_env.sdk.records import Record, Sample

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_env.extensions.extraction.solver import Fact, Query, Ties
+from agent_env.features.extraction.solver import Fact, Query, Ties
 from agent_env.temporal.months import Month, Span, month
 
 PRESENT = month(2025, 12)

@@ -18,18 +18,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from agent_env.extensions.answers.names import normalise
-from agent_env.extensions.extraction.extraction import extract, reference_text
-from agent_env.extensions.extraction.solver import Shift, Ties, solve
-from agent_env.extensions.extraction.wording import (
+from agent_env.families.timed_facts.sample import Level, TimedQuestion
+from agent_env.features.answers.names import normalise
+from agent_env.features.extraction.extraction import extract, reference_text
+from agent_env.features.extraction.solver import Shift, Ties, solve
+from agent_env.features.extraction.wording import (
     date_form,
     kind_of,
     read_facts,
     read_query,
     read_shift,
 )
-from agent_env.extensions.facts.tables.table_files import json_rows
-from agent_env.families.timed_facts.sample import Level, TimedQuestion
+from agent_env.features.facts.tables.table_files import json_rows
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
 

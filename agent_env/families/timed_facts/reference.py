@@ -11,16 +11,16 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from agent_env.extensions.extraction.extraction import (
+from agent_env.features.extraction.extraction import (
     RuleExtraction,
     extract,
     reference_text,
     write_extraction,
     write_shift,
 )
-from agent_env.extensions.extraction.solver import Fact, Ties, solve
-from agent_env.extensions.extraction.wording import KINDS, TIE_RULES, read_shift
-from agent_env.extensions.reference.turns import Call, Step, Turn, read_history
+from agent_env.features.extraction.solver import Fact, Ties, solve
+from agent_env.features.extraction.wording import KINDS, TIE_RULES, read_shift
+from agent_env.features.reference.turns import Call, Step, Turn, read_history
 from agent_env.sdk.records import Message
 from agent_env.temporal.months import Span
 from agent_env.temporal.written import MONTHS

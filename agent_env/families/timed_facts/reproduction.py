@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from agent_env.extensions.extraction.solver import Fact
-from agent_env.extensions.extraction.strategies import executed
-from agent_env.extensions.extraction.wording import KINDS, fact_line
-from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction
-from agent_env.extensions.papers.responses import ResponseFile, read_response_lines
 from agent_env.families.timed_facts.published import question_of
 from agent_env.families.timed_facts.sample import Level
+from agent_env.features.extraction.solver import Fact
+from agent_env.features.extraction.strategies import executed
+from agent_env.features.extraction.wording import KINDS, fact_line
+from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
+from agent_env.features.papers.responses import ResponseFile, read_response_lines
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.results import Measurement
 

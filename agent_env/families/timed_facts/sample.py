@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from agent_env.extensions.extraction.solver import Fact, Query, Relation, Shift, Ties
-from agent_env.extensions.extraction.wording import fact_line, prose, read_reference, read_shift
+from agent_env.features.extraction.solver import Fact, Query, Relation, Shift, Ties
+from agent_env.features.extraction.wording import fact_line, prose, read_reference, read_shift
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
 

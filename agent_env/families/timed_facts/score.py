@@ -10,19 +10,19 @@ import re
 import string
 from collections import Counter
 
-from agent_env.extensions.answers.date_sets import exact_match, f1
-from agent_env.extensions.answers.names import (
+from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.features.answers.date_sets import exact_match, f1
+from agent_env.features.answers.names import (
     NameList,
     normalise,
     parse_name_list,
     squad_match,
     token_f1,
 )
-from agent_env.extensions.extraction.extraction import ExtractionError, read_extraction
-from agent_env.extensions.extraction.solver import Fact, Ties, solve
-from agent_env.extensions.extraction.strategies import NO_EXTRACTION, NO_PROGRAM
-from agent_env.extensions.extraction.wording import date_form
-from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.features.extraction.extraction import ExtractionError, read_extraction
+from agent_env.features.extraction.solver import Fact, Ties, solve
+from agent_env.features.extraction.strategies import NO_EXTRACTION, NO_PROGRAM
+from agent_env.features.extraction.wording import date_form
 from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import episode_score

@@ -12,20 +12,20 @@ from itertools import combinations
 from pathlib import Path
 from random import Random
 
-from agent_env.extensions.extraction.solver import Fact, Query, Ties
-from agent_env.extensions.facts.fiction.histories import OF_OBJECT
-from agent_env.extensions.facts.site.render import render_changed
-from agent_env.extensions.facts.site.sheet import LIKELY_FIRST
-from agent_env.extensions.facts.tables.tables import (
+from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
+from agent_env.families.timed_facts.gold import gold_answers, is_tied
+from agent_env.families.timed_facts.sample import TimedQuestion
+from agent_env.features.extraction.solver import Fact, Query, Ties
+from agent_env.features.facts.fiction.histories import OF_OBJECT
+from agent_env.features.facts.site.render import render_changed
+from agent_env.features.facts.site.sheet import LIKELY_FIRST
+from agent_env.features.facts.tables.tables import (
     FactTables,
     IntervalRow,
     read_intervals,
     read_world,
     shipped_tables,
 )
-from agent_env.families.timed_facts.generating import KIND_OF, cell_of, story_of, wrong_values
-from agent_env.families.timed_facts.gold import gold_answers, is_tied
-from agent_env.families.timed_facts.sample import TimedQuestion
 from agent_env.sdk.family import CannotShift
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 

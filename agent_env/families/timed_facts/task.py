@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
-from agent_env.extensions.answers.schemas import list_of, matching
-from agent_env.extensions.extraction.extraction import write_extraction, write_shift
-from agent_env.extensions.extraction.solver import Fact, Query, Shift, Ties
-from agent_env.extensions.extraction.strategies import with_orders
-from agent_env.extensions.extraction.wording import TIE_RULES, fact_line, prose
 from agent_env.families.timed_facts.generating import NOW, TimedOptions
 from agent_env.families.timed_facts.sample import Setting, TimedQuestion, timed
 from agent_env.families.timed_facts.score import METRICS, score
+from agent_env.features.answers.schemas import list_of, matching
+from agent_env.features.extraction.extraction import write_extraction, write_shift
+from agent_env.features.extraction.solver import Fact, Query, Shift, Ties
+from agent_env.features.extraction.strategies import with_orders
+from agent_env.features.extraction.wording import TIE_RULES, fact_line, prose
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.models import Limits

@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_env.extensions.answers.answer_parts import user_text
-from agent_env.extensions.answers.date_answers import parse_date_text
-from agent_env.extensions.answers.hedges import hedge, takes_back
-from agent_env.extensions.answers.notations import qualifier
+from agent_env.features.answers.answer_parts import user_text
+from agent_env.features.answers.date_answers import parse_date_text
+from agent_env.features.answers.hedges import hedge, takes_back
+from agent_env.features.answers.notations import qualifier
 from agent_env.temporal.written import NUMBERS, TIMES, in_words
 
 _MARKER = re.compile(

@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field, ValidationError
 
-from agent_env.extensions.facts.tables.table_files import (
+from agent_env.features.facts.tables.table_files import (
     FileRow,
     cell_text,
     checked_rows,

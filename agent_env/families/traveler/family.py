@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from agent_env.extensions.answers.schemas import DATE, INTEGER, list_of
 from agent_env.families.traveler import truth
 from agent_env.families.traveler.answers import read_answer
 from agent_env.families.traveler.events import COLUMNS
@@ -17,6 +16,7 @@ from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.sample import NAME, NOTHING, TravelerSample, traveler_sample
 from agent_env.families.traveler.truth import Answer
 from agent_env.families.traveler.wording import PROMPT, fields, find_configuration
+from agent_env.features.answers.schemas import DATE, INTEGER, list_of
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Family, Shortcut, Task
 from agent_env.sdk.records import (

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from agent_env.extensions.reference.turns import Step, Turn
 from agent_env.families.traveler.curves import ADVERBIALS, Parametric
 from agent_env.families.traveler.events import HOME
 from agent_env.families.traveler.periods import BEYOND, EXPLICIT, SPEECH_TIME, period_of
 from agent_env.families.traveler.truth import best_answer, crisp_answer
+from agent_env.features.reference.turns import Step, Turn
 from agent_env.sdk.records import Message
 
 _MORE = re.compile(r"\((\d+) more; continue with offset (\d+)\)")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from agent_env.extensions.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.families.traveler.generator import SIZES
+from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.sdk.family import Shortcut
 from agent_env.sdk.results import Arm, Comparison, Measurement
 

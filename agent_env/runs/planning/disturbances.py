@@ -47,6 +47,6 @@ class RunDisturbances(Disturbances, Protocol):
 
 
 def run_disturbances() -> RunDisturbances:
-    """The extension; ConfigError where it is not installed."""
-    extension: RunDisturbances = hook("disturbances", CHANGED)
-    return extension
+    """The feature; ConfigError where it is not installed."""
+    feature: RunDisturbances = hook("disturbances", CHANGED)
+    return feature

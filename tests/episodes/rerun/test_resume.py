@@ -17,8 +17,8 @@ from agent_env.episodes.runner import Runner, Seams, utc_now
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError, SandboxError
-from agent_env.extensions.evidence.faults import FaultDraws, FaultyTool
 from agent_env.families.time_puzzles.task import make_task
+from agent_env.features.evidence.faults import FaultDraws, FaultyTool
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
@@ -130,7 +130,7 @@ def test_an_episode_with_faults_gets_the_same_ones_after_a_cut(tmp_path, monkeyp
         Fault(tool="python", kind="empty", rate=1),
     )
     its = Disturbance(suffix="faults", faults=faults)
-    monkeypatch.setattr("agent_env.extensions.evidence.faults.MOST_IN_A_ROW", 1)
+    monkeypatch.setattr("agent_env.features.evidence.faults.MOST_IN_A_ROW", 1)
     whole, episode = run(World(faults=its), tmp_path)
     truth = {e.call.id: e.result.fault for e in whole if isinstance(e, ToolCalled)}
     assert truth["call_2"] is not None

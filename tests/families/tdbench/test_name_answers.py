@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.extensions.answers.time_references import time_references
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
+from agent_env.features.answers.time_references import time_references
 
 PEOPLE = ("Barack Obama", "George W. Bush", "Bill Clinton", "Massimo D'Alema", "Lech Wałęsa")
 

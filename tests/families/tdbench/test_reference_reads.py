@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_env.extensions.facts.sealed import SealedWeb
-from agent_env.extensions.facts.site.sheet import LEVELS
-from agent_env.extensions.facts.tables.tables import FactTables
-from agent_env.extensions.reference.policy import Reference
 from agent_env.families.tdbench.family import FAMILY
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.features.facts.sealed import SealedWeb
+from agent_env.features.facts.site.sheet import LEVELS
+from agent_env.features.facts.tables.tables import FactTables
+from agent_env.features.reference.policy import Reference
 from agent_env.records.schema import Condition, Message
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.judging import gold_text

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from agent_env.extensions.facts.site.sheet import LEVELS
-from agent_env.extensions.facts.site.tables import table_pages
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.shift import SHIFTED, exchanged, golds_in, shifted_world
+from agent_env.features.facts.site.sheet import LEVELS
+from agent_env.features.facts.site.tables import table_pages
 from agent_env.records.schema import Proof
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.allen import Interval, relation

@@ -4,13 +4,13 @@ import ast
 
 import pytest
 
-from agent_env.extensions.reference.turns import Turn
 from agent_env.families.temp_answers import reference_sums
 from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
 from agent_env.families.temp_answers.generator import AnswerOptions
 from agent_env.families.temp_answers.reference import next_step
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.tables import do, doing
+from agent_env.features.reference.turns import Turn
 from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest

@@ -13,7 +13,7 @@ from lunar_python import Solar
 
 from tests import ROOT
 
-TABLES = ROOT / "agent_env" / "extensions" / "facts" / "tables"
+TABLES = ROOT / "agent_env" / "features" / "facts" / "tables"
 ANIMALS = "鼠牛虎兔龙蛇马羊猴鸡狗猪"
 ENGLISH = "Rat Ox Tiger Rabbit Dragon Snake Horse Goat Monkey Rooster Dog Pig".split()
 NAMES = list(calendar.day_name)

@@ -2,7 +2,6 @@
 
 from random import Random
 
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     DayOfMonthSpecific,
@@ -16,6 +15,7 @@ from agent_env.families.time_puzzles.guarantees import SpelledOut
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import solve_facts
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.temporal.days import PUZZLE_DAYS
 
 TABLES = shipped_tables()

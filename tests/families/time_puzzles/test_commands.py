@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.extensions.facts.tables import tables
+from agent_env.features.facts.tables import tables
 from tests.commands import agent_env, typed
 
 SMALL = "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n"

@@ -5,13 +5,13 @@ from datetime import date
 
 import pytest
 
-from agent_env.extensions.facts.tables.tables import EventRow, shipped_tables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.family import PuzzleOptions, make_set, set_options
 from agent_env.families.time_puzzles.guarantees import Checker
 from agent_env.families.time_puzzles.solver import solve as solve_sets
+from agent_env.features.facts.tables.tables import EventRow, shipped_tables
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, PartialDate
 
 from .brute_force import solve

@@ -5,9 +5,9 @@ from itertools import islice
 
 import pytest
 
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.facts import KbEvent, category_of
 from agent_env.families.time_puzzles.generator import schedule
+from agent_env.features.facts.tables.tables import shipped_tables
 from tests.families.time_puzzles.sets import generate
 
 from .brute_force import solutions, solve

@@ -4,7 +4,6 @@ from random import Random
 
 import pytest
 
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import (
     ChineseZodiac,
@@ -14,6 +13,7 @@ from agent_env.families.time_puzzles.facts import (
 )
 from agent_env.families.time_puzzles.guarantees import SPANS, SpelledOut, TooManySpans
 from agent_env.families.time_puzzles.solver import rests_of, solve
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.temporal.days import PUZZLE_DAYS
 
 SETS = DaySets(PUZZLE_DAYS, shipped_tables())

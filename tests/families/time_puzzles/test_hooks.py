@@ -8,8 +8,6 @@ import re
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.tables.tables import shipped_tables
-from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import (
     HEAD,
@@ -26,6 +24,8 @@ from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.reference_lookups import context_fact, read_constraint
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
+from agent_env.features.facts.tables.tables import shipped_tables
+from agent_env.features.reference.turns import History, Turn
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition, wording_of
 from agent_env.tasks.faults import Faults

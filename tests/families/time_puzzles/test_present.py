@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.family import FAMILY
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Condition
 from agent_env.runs.options.run_options import DayOptions
 from agent_env.runs.planning.days import on_their_days

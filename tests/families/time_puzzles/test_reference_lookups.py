@@ -7,8 +7,6 @@ import json
 
 import pytest
 
-from agent_env.extensions.answers.date_answers import parse_date_answer
-from agent_env.extensions.reference.turns import History, Turn
 from agent_env.families.time_puzzles.reference import answer_by_habit, next_step
 from agent_env.families.time_puzzles.reference_lookups import (
     Lookup,
@@ -18,6 +16,8 @@ from agent_env.families.time_puzzles.reference_lookups import (
     fit,
     read_constraint,
 )
+from agent_env.features.answers.date_answers import parse_date_answer
+from agent_env.features.reference.turns import History, Turn
 from agent_env.records.schema import Message
 from tests import TESTS
 

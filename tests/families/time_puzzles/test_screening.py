@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.tables.tables import read_events, shipped_tables
+from agent_env.features.facts.tables.tables import read_events, shipped_tables
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
 from tests.fake_server import FakeServer, ScriptedAnswer
@@ -46,7 +46,7 @@ def screened(folder, table):
 
 
 def table_of(*names):
-    lines = (Path(__file__).parents[3] / "agent_env/extensions/facts/tables/events.csv").read_text(
+    lines = (Path(__file__).parents[3] / "agent_env/features/facts/tables/events.csv").read_text(
         "utf-8"
     )
     header, *rows = lines.splitlines()

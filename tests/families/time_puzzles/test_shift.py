@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
-from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.shift import moved_by_years, shifted_world, with_event
+from agent_env.features.facts.site.render import render_all
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.days import PartialDate
 from tests.families.time_puzzles.sets import generate

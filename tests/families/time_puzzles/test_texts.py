@@ -7,7 +7,6 @@ from datetime import date, timedelta
 import pytest
 from lunar_python import Solar
 
-from agent_env.extensions.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import FACTS
 from agent_env.families.time_puzzles.audit_texts import MeaningDays, StatedEvent
@@ -17,6 +16,7 @@ from agent_env.families.time_puzzles.reference_lookups import Lookup, read_const
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.texts import _FORMS, compile_text
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.temporal.days import DayRange, PartialDate
 from tests.slow_patterns import slow_attack
 

@@ -4,13 +4,13 @@ from datetime import date
 
 import pytest
 
-from agent_env.extensions.facts.tables.tables import shipped_tables
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.task import PROMPTS, render
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Condition
 from agent_env.temporal.days import PUZZLE_DAYS
 from tests.families.time_puzzles.sets import generate

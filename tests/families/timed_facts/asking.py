@@ -2,8 +2,8 @@
 
 import asyncio
 
-from agent_env.extensions.extraction.strategies import run_strategy
-from agent_env.extensions.reference.policy import ReferenceStatic
+from agent_env.features.extraction.strategies import run_strategy
+from agent_env.features.reference.policy import ReferenceStatic
 from agent_env.protocols import Answer
 from agent_env.records.schema import Condition, Episode
 from agent_env.tasks.task import StrategyParts

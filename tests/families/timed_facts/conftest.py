@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent_env.extensions.facts.fiction.world import make_world
-from agent_env.extensions.facts.tables.tables import write_intervals, write_world
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.tables.tables import write_intervals, write_world
 
 
 @pytest.fixture(scope="package")

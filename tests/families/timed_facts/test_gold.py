@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.extraction.wording import read_query
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import timed
+from agent_env.features.extraction.wording import read_query
 
 from .oracle import brute_force, months_of
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from agent_env.errors import DatasetError
-from agent_env.extensions.extraction.solver import TIES
 from agent_env.families.timed_facts.published import read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import timed
+from agent_env.features.extraction.solver import TIES
 
 ABRAHAMS = {
     "question": "Which team did Paul Abrahams play for in Jan, 2001?",

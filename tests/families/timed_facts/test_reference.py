@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from agent_env.extensions.reference.policy import Reference, ReferenceStatic
 from agent_env.families.timed_facts.family import REFERENCE, TEMPREASON, TIMEQA
+from agent_env.features.reference.policy import Reference, ReferenceStatic
 from agent_env.records.schema import Condition
 
 from .asking import episode

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from agent_env.extensions.extraction.solver import Fact
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.score import score, squad_measure
+from agent_env.features.extraction.solver import Fact
 from agent_env.records.schema import Message
 
 from .asking import ask, episode

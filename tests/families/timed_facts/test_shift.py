@@ -6,12 +6,12 @@ from random import Random
 
 import pytest
 
-from agent_env.extensions.extraction.solver import Fact
-from agent_env.extensions.facts.site.render import render_all
-from agent_env.extensions.facts.tables.tables import FactTables, IntervalRow, LifeRow
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.shift import shifted_world, world_of
+from agent_env.features.extraction.solver import Fact
+from agent_env.features.facts.site.render import render_all
+from agent_env.features.facts.tables.tables import FactTables, IntervalRow, LifeRow
 from agent_env.tasks.task import CannotShift
 
 from .oracle import brute_force

@@ -6,13 +6,13 @@ from contextlib import redirect_stdout
 
 import pytest
 
-from agent_env.extensions.reference.policy import Reference, ReferenceStatic
-from agent_env.extensions.reference.turns import Turn
 from agent_env.families.traveler.family import make_task
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.sample import traveler_sample
 from agent_env.families.traveler.wording import CONFIGURATIONS
+from agent_env.features.reference.policy import Reference, ReferenceStatic
+from agent_env.features.reference.turns import Turn
 from agent_env.graph.loop import AgentLoop, EpisodeState
 from agent_env.graph.strategies import make_strategy
 from agent_env.protocols import Limits

@@ -7,7 +7,7 @@ import pytest
 
 import agent_env as ae
 from agent_env.errors import ConfigError
-from agent_env.extensions.reference.policy import Reference
+from agent_env.features.reference.policy import Reference
 from tests.fake_server import FakeServer
 from tests.fake_server.policies import model_policy
 from tests.loops import in_loop

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.extensions.facts.web_cli import BuildOptions, build_web
+from agent_env.features.facts.web_cli import BuildOptions, build_web
 from agent_env.records.manifest import WebSettings
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.wiring.web import WebOptions, open_sealed

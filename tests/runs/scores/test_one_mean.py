@@ -10,7 +10,7 @@ from agent_env.analysis.episode_tables import episode_table
 from agent_env.analysis.statistics.results import conditions as conditions_table
 from agent_env.episodes.index import Index
 from agent_env.episodes.index_pages import IndexPages
-from agent_env.extensions.interop.run_export import ExportOptions, export
+from agent_env.features.interop.run_export import ExportOptions, export
 from agent_env.runs.run import Run
 from agent_env.runs.scores.running_scores import SoFar
 from agent_env.runs.scores.score import read_scores

@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from agent_env.extensions.answers.hedges import takes_back
 from agent_env.families.temp_answers.scoring.answer_spec import (
     Amount,
     AnswerSpec,
@@ -34,6 +33,7 @@ from agent_env.families.temp_answers.scoring.time_parser import (
     read_text,
     value_of,
 )
+from agent_env.features.answers.hedges import takes_back
 
 _DECODER = json.JSONDecoder(strict=False)
 _BARE = {"true": True, "false": False, "null": None, "none": None, "nan": None}

@@ -7,7 +7,6 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-from agent_env.extensions.answers.hedges import hedge
 from agent_env.families.temp_answers.scoring.answer_spec import (
     Amount,
     AnswerSpec,
@@ -25,6 +24,7 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     unparsable,
     whole,
 )
+from agent_env.features.answers.hedges import hedge
 from agent_env.temporal.written import NUMBER_WORDS, SHORT_MONTH, in_words
 
 DIGITS = (

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent_env.extensions.interop.export.source import Source
+from agent_env.features.interop.export.source import Source
 
 
 def write(source: Source, out: Path) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from agent_env.extensions.interop.foreign.log import ForeignEpisode, ForeignLog, LogReader
+from agent_env.features.interop.foreign.log import ForeignEpisode, ForeignLog, LogReader
 
 
 def read(file: Path, with_transcripts: bool) -> list[ForeignLog]:

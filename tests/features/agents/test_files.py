@@ -1,0 +1,87 @@
+"""An agent is known by a name of ours, a file, or a command line."""
+
+import sys
+from pathlib import Path
+from shlex import quote
+
+import pytest
+
+from agent_env.errors import ConfigError
+from agent_env.features.agents import files
+from agent_env.features.agents.files import ADDRESSES, names, read
+
+
+def test_files_of_agents_come_with_packages_and_without_own_tools(monkeypatch):
+    assert names() == [
+        "codex", "gemini-cli", "inspect-react", "langgraph", "mini-swe-agent", "openai-agents",
+        "opencode", "pydantic-ai", "qwen-code", "smolagents",
+    ]  # fmt: skip
+    monkeypatch.setattr(files, "OURS", Path(__file__).parent)
+    monkeypatch.setattr(files, "names", lambda: ["shy"])
+    monkeypatch.setattr(Path, "read_text", lambda path, **_: 'command = ["sh"]')
+    assert (read("shy").name, read("shy").is_bare) == ("shy", False)
+    assert (read("shy-bare").name, read("shy-bare").is_bare) == ("shy-bare", True)
+
+
+def test_command_lines_and_own_files_say_all_of_it(tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_text("")
+    use = read(f"{quote(sys.executable)} {script} --ask {{prompt}}")
+    assert use.name == sys.executable.rpartition("/")[2].replace(".", "-")
+    assert use.command == (sys.executable, str(script), "--ask", "{prompt}")
+    assert use.reads == (str(script),)
+    assert (use.variables, use.answer, use.version) == (ADDRESSES, "reply", None)
+
+
+def test_only_a_word_that_is_marked_as_a_file_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("run", "mine"):
+        (tmp_path / name).mkdir()
+    use = read("sh run ./mine openai/run {prompt}")
+    assert use.command == ("sh", "run", str(tmp_path / "mine"), "openai/run", "{prompt}")
+    assert use.reads == (str(tmp_path / "mine"),)
+
+
+def test_a_file_of_ones_own_says_all_of_it(tmp_path):
+    file = tmp_path / "My Agent.toml"
+    file.write_text(
+        'command = ["sh", "-c", "echo"]\nanswer = "out.txt"\nown_tools = ["shell"]\n'
+        '[variables]\nX = "{token}"\n[files]\n"a/b" = "text"\n'
+    )
+    use = read(str(file))
+    assert (use.name, use.answer, use.own_tools) == ("my-agent", "out.txt", ("shell",))
+    assert use.files == {"a/b": "text"}
+    assert use.variables["X"] == "{token}"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("gpt", "no such agent; there are loop, codex, gemini-cli"),
+        ("no-such-program {prompt}", "there is no program 'no-such-program' on the PATH"),
+        ("missing.toml", "No such file or directory"),
+        ("sh 'x {prompt}", "No closing quotation"),
+        ("___.toml", "'___' cannot be an agent's name"),
+        ("loop.toml", "'loop' cannot be an agent's name"),
+    ],
+)
+def test_what_is_no_agent_is_refused(text, says):
+    with pytest.raises(ConfigError, match=says):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("lines", "says"),
+    [
+        ('command = []', "command"),
+        ('comand = ["sh"]', "command: Field required"),
+        ('command = ["sh"', "agent"),
+        ('command = ["sh"]\npackage = "no-such-package"\ninstall = "pip install it"',
+         "has no package no-such-package; install it: pip install it"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_not_right_is_told(tmp_path, lines, says):
+    file = tmp_path / "agent.toml"
+    file.write_text(lines)
+    with pytest.raises(ConfigError, match=says):
+        read(str(file))

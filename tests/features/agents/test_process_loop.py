@@ -1,0 +1,271 @@
+"""An agent of somebody else drives whole episodes, in a process that is shut in."""
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_env.analysis.transcript import transcript
+from agent_env.errors import SandboxError
+from agent_env.features.agents import process_loop
+from agent_env.features.agents.process_loop import in_words
+from agent_env.features.viewer.story import story
+from agent_env.records.trace_events import ToolCalled
+from agent_env.runs.run import Run
+from agent_env.sandbox.programs import start_agent
+from tests.commands import agent_env
+from tests.features.agents.test_desk import desk
+from tests.plans import finished
+
+AGENT = Path(__file__).with_name("agent.py")
+GPT = ("--model", "openai/gpt-5")
+
+
+def have_namespaces():
+    async def main():
+        agent = await start_agent(["true"], {"PATH": "/usr/bin:/bin"}, {}, None, ())
+        await agent.close()
+        agent.listener.close()
+
+    try:
+        asyncio.run(main())
+    except SandboxError:
+        if os.environ.get("AGENT_ENV_TEST_ALL_SANDBOXES"):
+            raise
+        return False
+    return True
+
+
+pytestmark = pytest.mark.skipif(
+    sys.platform != "linux" or not have_namespaces(), reason="needs namespaces with a /proc"
+)
+
+
+def command(mode="solve", *words):
+    return f"{shlex.join([sys.executable, str(AGENT), mode, *map(str, words)])} {{prompt_file}}"
+
+
+def run_by(out, mode="solve", *words, **options):
+    """The run, and its only episode by the agent."""
+    options = {"conditions": ("web",), "limit": 1, "agents": (command(mode, *words),)} | options
+    run = finished(out, model="reference", **options)
+    ((_, episode),) = [
+        (key, recording.episode)
+        for key, recording in run.recordings(print)
+        if recording.start.condition.agent is not None
+    ]
+    return run, episode
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory):
+    """One puzzle by our loop and by the agent; nobody changes it."""
+    out = tmp_path_factory.mktemp("solved") / "run"
+    return run_by(out, agents=("loop", command()))
+
+
+def test_it_answers_as_our_loop_does_and_all_of_it_is_kept_and_played_back(solved):
+    run, by_agent = solved
+    by_loop = next(r.episode for _, r in run.recordings(print) if r.start.condition.agent is None)
+    assert by_agent.stop_reason == "answered"
+    assert by_agent.answer.strip() == by_loop.answer.strip()
+    assert by_agent.steps == by_loop.steps
+    assert by_agent.tool_calls == by_loop.tool_calls > 0
+    assert by_agent.messages[0].content == "Be brief."
+    asked = [c.id for m in by_agent.messages for c in m.tool_calls]
+    assert [m.tool_call_id for m in by_agent.messages if m.role == "tool"] == asked
+    assert by_agent.own_calls == 0
+    recordings = dict(solved[0].recordings(print))
+    recording = next(r for r in recordings.values() if r.start.condition.agent is not None)
+    shown = story(recording.events, None)
+    assert [m.role for step in shown.steps for m in step.sent] == ["system", "user"]
+    assert [call.is_own for step in shown.steps for call in step.calls] == [
+        False
+    ] * by_agent.tool_calls
+    text = "\n".join(transcript(recording.events))
+    assert text.count("-- tool web_search") == text.count("calls web_search")
+    assert "[tool" not in text
+    unrecorded = [event for event in recording.events if not isinstance(event, ToolCalled)]
+    without = story(unrecorded, None)
+    assert all(call.is_own for step in without.steps for call in step.calls)
+    assert "[tool of its own, not recorded] " in "\n".join(transcript(unrecorded))
+    (file,) = (solved[0].path / "agents").iterdir()
+    assert "MY ANSWER" in file.read_text()
+    done = agent_env("replay", str(solved[0].path))
+    assert done.returncode == 0, done.stderr
+    assert "2 same" in done.stdout
+
+
+def test_the_first_difference_is_named_where_it_asks_for_something_else(tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_bytes(AGENT.read_bytes())
+    run, _ = run_by(
+        tmp_path / "run", agents=(command().replace(shlex.quote(str(AGENT)), str(script)),)
+    )
+    script.write_text(script.read_text().replace("Be brief.", "Be very brief."))
+    done = agent_env("replay", str(run.path))
+    assert done.returncode == 1
+    assert "step 1: request" in done.stdout
+    assert "-[system] Be brief.\n+[system] Be very brief." in done.stdout
+
+
+def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
+    done = agent_env("compare", str(solved[0].path), "--table", "agents")
+    _, _, _, ours, theirs, *_ = done.stdout.splitlines()
+    name = next(c.agent.name for c in solved[0].manifest.conditions if c.agent is not None)
+    assert ours.split()[:3] == ["web", "loop", "1.000"]
+    assert theirs.split()[:3] == [f"web~by-{name}", name, "1.000"]
+    done = agent_env("compare", str(solved[0].path))
+    assert done.returncode == 0, done.stderr
+    assert f"web and web~by-{name} (one sample)" in done.stdout
+    (trace,) = solved[0].path.glob("episodes/web~by-*/*.jsonl")
+    done = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", str(tmp_path / "fork"))
+    assert done.returncode == 2
+    assert "what the agent holds in memory and in its folder is not recorded" in done.stderr
+
+
+def test_it_sees_nothing_of_the_host_but_its_program_and_what_its_command_names(
+    tmp_path, monkeypatch
+):
+    named, hidden = tmp_path / "named", tmp_path / "hidden"
+    named.write_text("x")
+    hidden.write_text("x")
+    monkeypatch.setenv("MY_SECRET", "s3cret")
+    run, _ = run_by(tmp_path / "run", "look_around", named, f"{hidden}/../hidden")
+    (file,) = (run.path / "agents").iterdir()
+    seen = json.loads(file.read_text())
+    assert seen == {
+        "reached": [], "readable": [str(named)], "written": [], "processes": 2, "secrets": [],
+        "uid": 1000,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mode", "limits", "reason", "answer"),
+    [
+        ("solve", {"steps": 2}, "steps", "limit of steps is reached"),
+        ("solve", {"tool_calls": 0}, "answered", "MY ANSWER"),
+        ("fill", {}, "answered", "No space left on device"),
+        ("fork", {}, "answered", "Resource temporarily unavailable"),
+        ("crash", {}, "crashed", "no idea"),
+        ("stay", {"time_s": 2.0}, "time", None),
+    ],
+)
+def test_it_ends_within_the_limits_and_all_of_it_ends(tmp_path, mode, limits, reason, answer):
+    run, episode = run_by(tmp_path / "run", mode, limits=limits)
+    assert episode.stop_reason == reason
+    printed = "".join(file.read_text() for file in run.path.glob("agents/*"))
+    assert answer is None or answer in printed + (episode.answer or "")
+    assert processes_of(AGENT) == []
+
+
+def test_one_that_goes_on_after_a_limit_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(process_loop, "REFUSED_S", 0.5)
+    _, episode = run_by(tmp_path / "run", "insist", limits={"steps": 1})
+    assert (episode.stop_reason, episode.steps) == ("crashed", 1)
+    assert processes_of(AGENT) == []
+
+
+def processes_of(file):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            words = Path(f"/proc/{pid}/cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(file).encode() in words and int(pid) != os.getpid():
+            found.append(pid)
+    return found
+
+
+def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path):
+    run, before = run_by(tmp_path / "run")
+    (trace,) = run.path.glob("episodes/web~by-*/*.jsonl")
+    lines = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join(lines[:3]))
+    for name in ("scores.jsonl", "scored.json"):
+        (run.path / name).unlink(missing_ok=True)
+    done = agent_env("resume", str(run.path))
+    assert done.returncode == 0, done.stderr
+    ((_, recording),) = Run(run.path).recordings(print)
+    assert recording.episode.answer == before.answer
+    assert recording.episode.steps == before.steps
+    assert recording.episode.tool_calls == before.tool_calls
+
+
+def test_a_folder_of_somebody_else_starts_no_agent(solved, tmp_path, monkeypatch):
+    foreign = shutil.copytree(solved[0].path, tmp_path / "foreign")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    done = agent_env("replay", str(foreign))
+    assert done.returncode == 2
+    assert "is not a run that you made here" in done.stderr
+    assert "conditions.agent.command" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--agent", "gpt"), "no such agent"),
+        (
+            ("--agent", "true a {prompt}", "--agent", "true b {prompt}"),
+            "two agents are called true",
+        ),
+        (("--agent", "true {prompt}", "--answer-format", "schema", *GPT), "of our own loop"),
+        (("--agent", "true {prompt}", "--batch", *GPT), "--agent is for runs whose model answers"),
+    ],
+)
+def test_what_agents_cannot_do_is_refused_before_anything_begins(tmp_path, words, says):
+    out = tmp_path / "run"
+    asked = ("run", "time-puzzles", "--condition", "web", "--out", str(out), *words)
+    done = agent_env(*asked, env={"OPENAI_API_KEY": "k"})
+    assert (done.returncode, out.exists()) == (2, False)
+    assert says in done.stderr
+
+
+async def test_an_agent_without_mcp_is_told_of_the_tools_in_words():
+    text = in_words(desk(), "tool")
+    assert text.startswith("You have these tools in the shell. Call one by: tool NAME 'JSON")
+    assert "web_search: " in text
+
+
+def test_an_attacker_gets_nowhere(tmp_path, monkeypatch):
+    canary = tmp_path / "canary"
+    canary.write_text("s3cret words")
+    monkeypatch.setenv("AGENT_ENV_TEST", "s3cret")
+    attacker = AGENT.with_name("attacker.py")
+    files = f"{canary},{tmp_path}/run/samples.jsonl,{Path.cwd()}/pyproject.toml"
+    words = shlex.join([sys.executable, str(attacker), files])
+    run, episode = run_by(tmp_path / "run", agents=(f"{words} {{prompt_file}}",))
+    (file,) = (run.path / "agents").iterdir()
+    assert json.loads(file.read_text().splitlines()[-1]) == []
+    assert episode.stop_reason == "answered"
+
+
+def test_an_agents_environment_shows_nothing_of_agent_env(tmp_path):
+    """Its fact tables have the answers of `base`."""
+    packages = tmp_path / "env/lib/python3.11/site-packages"
+    for name in ("agent_env", "other"):
+        (packages / name).mkdir(parents=True)
+        (packages / name / "table.csv").write_text(f"{name} s3cret")
+    program = tmp_path / "env/bin/look"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n/bin/cat {packages}/*/table.csv\n")
+    program.chmod(0o755)
+    run, _ = run_by(tmp_path / "run", agents=(f"{shlex.quote(str(program))} {{prompt_file}}",))
+    (file,) = (run.path / "agents").iterdir()
+    assert file.read_text().strip() == "other s3cret"
+
+
+@pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
+def test_an_answer_that_is_no_file_is_said_and_the_last_reply_counts(tmp_path, make):
+    file = tmp_path / "odd.toml"
+    file.write_text(f'command = ["{make}", "{{home}}/answer.txt"]\nanswer = "answer.txt"\n')
+    run, episode = run_by(tmp_path / "run", agents=(str(file),))
+    (log,) = (run.path / "agents").iterdir()
+    assert log.read_text() == "the answer answer.txt is not a file\n"
+    assert (episode.stop_reason, episode.answer) == ("answered", None)

@@ -1,0 +1,98 @@
+"""Tables of intervals are read as written, and their defects are named.
+
+One event table holds a whole world.
+"""
+
+from datetime import date
+
+import pytest
+
+from agent_env.errors import DatasetError
+from agent_env.features.facts.fiction.world import make_world
+from agent_env.features.facts.tables.tables import (
+    IntervalRow,
+    read_intervals,
+    read_world,
+    shipped_tables,
+    write_intervals,
+    write_world,
+)
+
+MARA = IntervalRow("Mara Thell", "holds_office", "Reeve", date(1900, 1, 1), date(1903, 12, 31))
+JOSS = IntervalRow("Joss Carrow", "holds_office", "Reeve", date(1904, 1, 1), None)
+PLAYER = IntervalRow("Joss Carrow", "plays_for", "Rovers", date(1890, 5, 1), date(1892, 5, 1))
+
+
+def test_tables_and_worlds_are_read_as_written(tmp_path):
+    file = tmp_path / "intervals.csv"
+    write_intervals([MARA, JOSS, PLAYER], file)
+    assert file.read_text().splitlines()[:3] == [
+        "subject,relation,object,start,end",
+        "Mara Thell,holds_office,Reeve,1900-01-01,1903-12-31",
+        "Joss Carrow,holds_office,Reeve,1904-01-01,",
+    ]
+    assert read_intervals(file) == (MARA, JOSS, PLAYER)
+    world, file = make_world(200, seed=4), tmp_path / "world.csv"
+    write_world(world, file)
+    found = read_world(file, shipped_tables())
+    assert (found.events, found.people, found.presidents) == (world.events, world.people, ())
+    file = tmp_path / "own.csv"
+    file.write_text(HEAD + "the fair,fair,,,1901-02-03,1901-02-04,,\n")
+    found = read_world(file, shipped_tables())
+    assert [row.event for row in found.events] == ["the fair"]
+    assert found.people == shipped_tables().people
+    file.write_text(HEAD + "Mara Thell,person,a printer,,1901-02,1950-01-01,,\n")
+    with pytest.raises(DatasetError, match="'Mara Thell' is a person without a full day"):
+        read_world(file, shipped_tables())
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("A,rules,B,1900-01-01,", "unknown relation 'rules'"),
+        ("A,manages,B,1900-01-01,1899-01-01", "before the start"),
+        ("A,manages,B,soon,", "start: 'soon' is not a date; write YYYY-MM or YYYY-MM-DD"),
+        ("A,manages,B,1990-13-01,", "start: '1990-13-01' "),
+        ("A,manages,B,1990-02-30,", "start: '1990-02-30' "),
+        ("A,manages,B,1990,", "start: '1990' is a year; write YYYY-MM or YYYY-MM-DD"),
+        ("A,manages,B,1990-01-01,1992", "end: '1992' is a year; write"),
+        ("A,manages,B,,1992-01-01", "start is empty"),
+        ("A,manages,B,01/02/1990,", "start: '01/02/1990' "),
+        ("A,manages,,1990-01-01,", "object is empty"),
+        (",manages,B,1990-01-01,", "subject is empty"),
+    ],
+)
+def test_defects_are_named_by_line(tmp_path, line, reason):
+    file = tmp_path / "intervals.csv"
+    file.write_text(f"subject,relation,object,start,end\n{line}\n")
+    with pytest.raises(DatasetError, match=rf"intervals.csv:2: .*{reason}"):
+        read_intervals(file)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "days"),
+    [
+        ("1990-05-03", "1991-06-30", (date(1990, 5, 3), date(1991, 6, 30))),
+        ("1990-05", "1992-02", (date(1990, 5, 1), date(1992, 2, 29))),
+        ("3 May 1990", "June 1991", (date(1990, 5, 3), date(1991, 6, 30))),
+        ("May 3, 1990", "", (date(1990, 5, 3), None)),
+        ("1990-05-03T00:00:00", "1991-06-30 12:00", (date(1990, 5, 3), date(1991, 6, 30))),
+        ("3.5.1990", "30.6.1991", (date(1990, 5, 3), date(1991, 6, 30))),
+        ("1990/05/03", "19910630", (date(1990, 5, 3), date(1991, 6, 30))),
+    ],
+)
+def test_dates_of_intervals_are_written_in_any_form_of_one_meaning(tmp_path, start, end, days):
+    file = tmp_path / "intervals.csv"
+    file.write_text(f'subject,relation,object,start,end\nA,manages,B,"{start}","{end}"\n')
+    (row,) = read_intervals(file)
+    assert (row.start, row.end) == days
+
+
+def test_a_missing_column_of_intervals_is_named_with_all(tmp_path):
+    file = tmp_path / "intervals.csv"
+    file.write_text("subject,relation,start,end\nA,manages,1990-01-01,\n")
+    with pytest.raises(DatasetError, match="'object'; wanted are subject, relation, object, start"):
+        read_intervals(file)
+
+
+HEAD = "event,kind,summary,hint,start,end,multi_year_spans,source\n"

@@ -1,0 +1,165 @@
+"""What of a log cannot be read is left out, counted and named; the rest is compared."""
+
+import json
+import resource
+
+import pytest
+
+from agent_env.errors import ConfigError, DatasetError
+from agent_env.features.facts.tables.table_files import read_table_file
+from agent_env.features.interop.foreign.as_run import import_logs
+from agent_env.features.interop.foreign.lm_eval import parse
+from agent_env.features.interop.foreign.read import read_logs
+from agent_env.runs.comparing.compare import (
+    CompareOptions,
+    compare_tasks,
+    comparison_json,
+    select_tables,
+)
+from agent_env.worker import child
+from agent_env.worker.wire import JOBS
+
+pytestmark = pytest.mark.usefixtures("unconfined")
+
+
+def _read(path):
+    (log,) = read_logs([path], None)
+    return log
+
+
+def _compare(*paths):
+    """The remarks of the comparison, and the notes of the reading."""
+    notes = []
+    (task,) = compare_tasks(CompareOptions(runs=paths), notes.append)
+    return task.comparison.study.notes, notes
+
+
+def _lines(file, rows):
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def _lm_rows(values):
+    fixed = {"doc": {}, "target": "4", "arguments": {}, "resps": [], "filtered_resps": []}
+    return [
+        {**fixed, "doc_id": n, "metrics": ["score"], "score": value}
+        for n, value in enumerate(values)
+    ]
+
+
+def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
+    file = _lines(tmp_path / "samples_x.jsonl", _lm_rows([1, 0, 1]))
+    file.write_text(file.read_text()[:-20])
+    log = _read(file)
+    assert len(log.episodes) == 2
+    assert "not JSON objects, or are cut off (1, the first samples_x.jsonl:3)" in log.notes[1]
+    (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
+    files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
+    options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
+    with pytest.raises(DatasetError, match=r"a/t\.jsonl: holds a value that its tool does not"):
+        compare_tasks(options, lambda text: None)
+    rows = _lm_rows([1, 0])
+    a = _lines(tmp_path / "a/samples_x.jsonl", rows[:1])
+    b = _lines(tmp_path / "b/samples_x.jsonl", rows[1:])
+    with pytest.raises(ConfigError, match=r"no sample in common.* a has .*; b has "):
+        _compare(a, b)
+    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
+    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
+    _, notes = _compare(a, b)
+    values = "values of score that are not numbers (2, the first '0.5' in samples_x.jsonl:2)"
+    assert f"{a}: left out: {values}" in notes
+    half = "\ud800"
+    rows = _lm_rows([1, 1])
+    rows[0] |= {"doc_id": f"../{half}", "arguments": [[half, {}]], "resps": [[f"{half}="]]}
+    log = _lines(tmp_path / "in" / "samples_x.jsonl", rows)
+    (run,) = import_logs([log], tmp_path / "run1", lambda text: None)
+    assert (run.episodes, run.transcripts) == (2, 1)
+    assert {path.parent.name for path in (tmp_path / "run1").rglob("*.1.jsonl")} == {"log"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [1.7e308, 1.7e308, 1.0]])
+def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
+    rows = _lm_rows(values * 20)
+    files = [_lines(tmp_path / n / "samples_x.jsonl", rows) for n in ("a", "b")]
+    (task,) = compare_tasks(CompareOptions(runs=tuple(files)), lambda text: None)
+    tables = select_tables(task.comparison, None, ())
+    text = json.dumps(comparison_json(task.comparison, tables), allow_nan=False)
+    conditions = json.loads(text)["conditions"]
+    assert "score" in json.dumps(conditions)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "ranges"),
+    [
+        ([0, 1, 1], [0, 80, 100], "0 to 1 in a, 0 to 100 in b"),
+        ([0, 1, 1], [0.2, 0.4, 0.9], "0 to 1 in a, 0.2 to 0.9 in b"),
+        ([0, 1, 1], [0, 1, 0], None),
+        ([0, 1, 1], [0.5, 1, 2], None),
+        ([0, 1, 1], [1.5, 1.5, 1.5], None),
+    ],
+)
+def test_a_score_of_another_range_is_pointed_out(tmp_path, first, second, ranges):
+    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows(first))
+    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows(second))
+    remarks, _ = _compare(a, b)
+    expected = [] if ranges is None else [f"score may not mean the same in all logs: {ranges}."]
+    assert [each for each in remarks if "may not mean" in each] == expected
+
+
+def test_folders_and_signs_that_no_tool_wrote(tmp_path):
+    with pytest.raises(
+        ConfigError, match=r"is not a folder of results that is known; known: logs of"
+    ):
+        read_logs([tmp_path], None)
+    assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
+
+
+@pytest.mark.parametrize("digits", ["1e999", "NaN", "-Infinity", "9" * 400, "9" * 5000])
+def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
+    file = _lines(tmp_path / "samples_x.jsonl", _lm_rows([0.125, 1]))
+    file.write_text(file.read_text().replace("0.125", digits))
+    log = _read(file)
+    assert log.episodes[0].metrics == {}
+    assert log.notes[1].startswith("left out: values of score that are not numbers (1, ")
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,-1,1", "repeat -1 of sample a is not from 1 to 100000"),
+        ("a,1e18,1", "repeat 1000000000000000000 of sample a is not from 1 to 100000"),
+        ("a,inf,1", "t.csv:2: n: 'inf' is not a number"),
+        ("a,1,1e999", "t.csv:2: right: '1e999' is not a number"),
+        ("a,1,nan", "t.csv:2: right: 'nan' is not a number"),
+    ],
+)
+def test_a_number_that_no_table_means_is_refused(tmp_path, row, message):
+    (tmp_path / "t.csv").write_text(f"id,n,right\n{row}\n")
+    columns = tmp_path / "columns.toml"
+    columns.write_text('[columns]\nsample = "id"\nrepeat = "n"\nscores = ["right"]\n')
+    with pytest.raises(DatasetError, match=message):
+        read_logs([tmp_path / "t.csv"], columns)
+
+
+def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path, monkeypatch):
+    """270 kB of 8 million rows once took 2.2 GB; here is a quarter of each."""
+    monkeypatch.setattr(child, "is_worker", False)
+    for job in ("logs", "table"):
+        monkeypatch.setitem(JOBS, job, JOBS[job]._replace(memory_mb=256))
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows = pa.table({name: pa.repeat(pa.scalar(1, pa.int8()), 2_000_000) for name in ("id", "s")})
+    file, columns = tmp_path / "t.parquet", tmp_path / "columns.toml"
+    pq.write_table(rows, file)
+    columns.write_text('[columns]\nsample = "id"\nscores = ["s"]\n')
+    assert file.stat().st_size < 75_000
+    del rows
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for read in (lambda: read_logs([file], columns), lambda: read_table_file(file)):
+        with pytest.raises(
+            DatasetError, match=r"t\.parquet: cannot be read: that took more than 25"
+        ):
+            read()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB

@@ -1,0 +1,175 @@
+"""The reference model finds every event by reading pages, from the messages alone."""
+
+import asyncio
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent_env.families.time_puzzles.candidates import event_facts
+from agent_env.families.time_puzzles.day_sets import DaySets
+from agent_env.families.time_puzzles.facts import PersonAlive, UsPresident
+from agent_env.families.time_puzzles.reference_lookups import (
+    Lookup,
+    find_once,
+    find_thoroughly,
+    read_constraint,
+)
+from agent_env.families.time_puzzles.task import make_task
+from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.answers.date_answers import parse_date_answer
+from agent_env.features.facts.sealed import SealedWeb
+from agent_env.features.facts.tables.tables import shipped_tables
+from agent_env.features.reference.policy import Reference
+from agent_env.features.reference.turns import History, _hits
+from agent_env.graph.loop import AgentLoop, EpisodeState
+from agent_env.graph.strategies import make_strategy
+from agent_env.protocols import Limits
+from agent_env.records.schema import Message, Reply, ToolSpec
+from agent_env.tasks.conditions import parse_condition
+from agent_env.temporal.days import PUZZLE_DAYS
+from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.web_search import WebSearch
+from agent_env.tools.toolbox import ToolSet
+from tests.families.time_puzzles.sets import generate
+
+TABLES = shipped_tables()
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory):
+    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
+    yield built
+    built.close()
+
+
+@pytest.fixture(scope="module")
+def puzzles():
+    return generate(TABLES, 20, seed=11)
+
+
+def all_facts():
+    facts = [fact for row in TABLES.events for fact in (*event_facts(row),)[::5]]
+    facts += [PersonAlive(person=row.person) for row in TABLES.people]
+    return facts + [UsPresident(person=row.person) for row in TABLES.presidents if row.end]
+
+
+async def look_up(model, lookup, web):
+    search, browse, history = WebSearch(web.search), OpenPage(web), History()
+    while (found := step(model, lookup, history)).call is not None:
+        name, arguments = found.call
+        if name == "web_search":
+            output = (await search.run(dict(arguments))).output
+            history.searches[arguments["query"]] = _hits(output)
+        else:
+            history.pages[arguments["url"]] = (await browse.run(dict(arguments))).output
+    return found.clause
+
+
+def step(model, lookup, history):
+    find = find_thoroughly if model.thorough else find_once
+    return find(lookup, history, {"web_search", "open_page"})
+
+
+def right_share(model, web, stride=1):
+    wording = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES))
+    wrong = []
+    facts = all_facts()[::stride]
+    for fact in facts:
+        lookup = read_constraint(wording.implicit(fact))
+        expected = read_constraint(wording.explicit(fact, PUZZLE_DAYS.everything))
+        if asyncio.run(look_up(model, lookup, web)) != expected:
+            wrong.append(lookup.phrase)
+    return 1 - len(wrong) / len(facts)
+
+
+def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzles, tmp_path):
+    assert right_share(Reference(), web, stride=2) == 1.0
+    assert share_right(answers(Reference(), web, puzzles, "web"), puzzles) == 1.0
+    assert share_right(answers(Reference(), web, puzzles, "explicit"), puzzles) == 1.0
+    model = InOwnProcess(tmp_path)
+    try:
+        got = answers(model, web, puzzles[:6], "web")
+    finally:
+        model.close()
+    assert share_right(got, puzzles[:6]) == 1.0
+    tables = (
+        "agent_env.features.facts.tables.tables",
+        "agent_env.families.time_puzzles.day_sets",
+    )
+    known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
+    assert not [name for name in model.loaded if name.startswith(known)]
+    puzzles_package = "agent_env.families.time_puzzles"
+    own = (
+        "agent_env.features.reference",
+        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
+    )
+    parents = {"agent_env.families", "agent_env.families.time_puzzles"}
+    families = {name for name in model.loaded if name.startswith("agent_env.families")}
+    assert {name for name in families if not name.startswith(own)} == parents
+    reference = Reference()
+    constraints = ["The year is 1982.", "The month is May.", "The day of the month is 3."]
+    prompt = "Constraints:\n- " + "\n- ".join(constraints)
+    messages = [Message(role="user", content=prompt)]
+    python = ToolSpec(name="python", description="", parameters={})
+    asked = asyncio.run(reference.generate(messages, [python]))
+    (call,) = asked.message.tool_calls
+    failed = Message(role="tool", tool_call_id=call.id, content="ImportError: sxtwl")
+    messages += [asked.message, failed]
+    assert asyncio.run(reference.generate(messages, [python])).message.content == (
+        "MY ANSWER: 1982-05-03"
+    )
+    history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
+    history.pages["https://a.example/"] = ""
+    lookup = Lookup("event", "the Falklands War", "year", "first")
+    found = find_thoroughly(lookup, history, {"web_search", "open_page"})
+    assert found.call == ("web_search", {"query": "Falklands War"})
+
+
+def answers(model, web, puzzles, condition):
+    tools = [WebSearch(web.search), OpenPage(web)] if "web" in condition else []
+
+    async def one(puzzle):
+        strategy = make_strategy(parse_condition(condition), make_task().prompt)
+        made = EpisodeState(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
+        return parse_date_answer((await AgentLoop().run(puzzle, made)).answer).dates
+
+    return [asyncio.run(one(puzzle)) for puzzle in puzzles]
+
+
+def share_right(got, puzzles):
+    return sum(g == p.gold for g, p in zip(got, puzzles, strict=True)) / len(puzzles)
+
+
+class InOwnProcess:
+    """The reference model in a process that is given messages and nothing else."""
+
+    name = "reference"
+
+    def __init__(self, folder):
+        self._process = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("in_own_process.py"))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+        )
+        self.loaded = []
+
+    async def generate(self, messages, tools, options=None):
+        assert self._process.stdin
+        assert self._process.stdout
+        asked = {
+            "messages": [message.model_dump(mode="json") for message in messages],
+            "tools": [tool.model_dump(mode="json") for tool in tools],
+        }
+        self._process.stdin.write(json.dumps(asked) + "\n")
+        self._process.stdin.flush()
+        said = json.loads(self._process.stdout.readline())
+        self.loaded = said["loaded"]
+        return Reply.model_validate(said["reply"])
+
+    def close(self):
+        self._process.communicate(timeout=300)

@@ -1,0 +1,52 @@
+"""A stranger's package brings a command, an exporter, a reader of logs and a statistic."""
+
+import json
+
+import pytest
+
+from tests.commands import agent_env
+from tests.features.interop.export.runs import a_run
+from tests.plugged_in import install
+
+
+@pytest.fixture(autouse=True)
+def _pack(tmp_path, monkeypatch):
+    install(tmp_path / "site", monkeypatch, "seams", "seams_pack")
+
+
+def test_its_command_and_exporter_are_ours(tmp_path):
+    assert agent_env("greet", "Ada").stdout == "Hello, Ada.\n"
+    told = agent_env("--help").stdout
+    assert "\nOf other packages:\n  greet  Greet somebody.\n" in told
+    run = str(a_run(tmp_path / "run").path)
+    done = agent_env("episodes", "export", run, "--to", "ids")
+    assert done.stdout.endswith("exports/ids: 4 names\n")
+    assert (tmp_path / "run/exports/ids/names.txt").read_text().splitlines()[0] == "web/cut"
+
+
+def test_its_logs_and_statistic_are_compared(tmp_path):
+    (tmp_path / "first.lines").write_text("a 1\nb 0\n")
+    (tmp_path / "second.lines").write_text("a 1\nb 1\n")
+    done = agent_env("compare", "first.lines", "second.lines", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    (row,) = json.loads(done.stdout)["by-kind"]["rows"]
+    assert (row["kind"], row["first"]["value"], row["second"]["value"]) == ("line", 0.5, 1.0)
+    done = agent_env("episodes", "import", "first.lines", "--out", "run", cwd=tmp_path)
+    assert done.stdout == (
+        "run: 2 episodes of first.lines (lines 1), 0 with their conversation; scores: right\n"
+    )
+    (tmp_path / "first.lines").write_text("a 1\nb 0\n")
+    (tmp_path / "second.lines").write_text("a 1\nb 1\n")
+    command = ("compare", "first.lines", "second.lines", "--table", "episodes-in-all")
+    assert agent_env(*command, "--out", "tables.csv", cwd=tmp_path).returncode == 0
+    table = (tmp_path / "tables.csv/episodes-in-all.csv").read_text()
+    assert table == "condition,episodes\nfirst,2\nsecond,2\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("exporters", "ids"), ("log-readers", "lines"), ("statistics", "episodes-in-all")],
+)
+def test_each_is_listed_with_its_package(kind, name):
+    rows = {row["name"]: row for row in json.loads(agent_env("list", kind, "--json").stdout)}
+    assert rows[name]["origin"] == "seams-pack 0.1"
