@@ -168,12 +168,16 @@ class Registry(Generic[T]):
     def installed_objects(self) -> list[T]:
         """Those of entry points, ours first, without a permit: that the user installed them
         decides, and nothing that a folder names. ConfigError as of `load`."""
+        return [self.loaded(each) for each in self.installed_entries()]
+
+    def installed_entries(self) -> list[PluginEntry]:
+        """Those of entry points, ours first."""
         ours_first = [PluginEntry(self.kind, *each) for each in ours(self.group).items()]
-        entries = ours_first + [self._installed(point) for point in self._points()]
-        return [
-            self.adapted(load_path(each.path, f"{self.kind} {_called(each)}"), each)
-            for each in entries
-        ]
+        return ours_first + [self._installed(point) for point in self._points()]
+
+    def loaded(self, entry: PluginEntry) -> T:
+        """The object of an entry point, without a permit: see `installed_objects`."""
+        return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
 
     def check_free(self, name: str, entry: PluginEntry) -> None:
         """ConfigError where a plug-in calls itself like a built-in one, or like what another

@@ -16,13 +16,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from agent_env.families.tdbench.sample import answer_in, rows_of
+from agent_env.features.clock import DAY, ClockOptions
+from agent_env.features.clock.plan import on_their_days
 from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
-from agent_env.runs.options.run_options import DayOptions, RunOptions
-from agent_env.runs.planning.days import on_their_days
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.modifiers import DAY
+from agent_env.tasks.modifiers import modified
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
 OPTIONS = ("kinds=current", "book=closed", "phrasings=1", "rows=600")
@@ -40,7 +41,7 @@ def main() -> None:
     options = RunOptions("tdbench", options=OPTIONS, limit=DRAWN * arguments.questions)
     made = samples_of(options)
     task = task_of(options, by_digest(made.tables))
-    conditions = [DAY.on(Condition(name="web"), day) for day in DAYS]
+    conditions = [modified(Condition(name="web"), DAY, day) for day in DAYS]
     kept, left_out = on_their_days(made, conditions, task, print)
     samples = kept.samples[: arguments.questions]
     tables = by_digest(made.tables)
@@ -87,7 +88,7 @@ def by_reading(made: SampleSet) -> dict[tuple[str, str], Mapping[str, float]]:
         plain = [sample.model_copy(update={"by_day": {}}) for sample in made.samples]
         SampleSet(tuple(plain), made.tables).write(file)
         options = RunOptions(
-            "tdbench", conditions=("web",), clock=DayOptions(DAYS), dataset=file,
+            "tdbench", conditions=("web",), features={"clock": ClockOptions(DAYS)}, dataset=file,
             options=("book=closed",), out=Path(folder) / "run",
         )  # fmt: skip
         run = asyncio.run(start_run(options, quiet))

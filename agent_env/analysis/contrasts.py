@@ -25,7 +25,7 @@ from agent_env.analysis.intervals import (
 )
 from agent_env.analysis.study import MARK, Arm
 from agent_env.errors import ConfigError
-from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, bare_name
+from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, bare_name, modifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,13 @@ def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
     """The arm of the same condition whose answers are free; else whose world is not disturbed; else
     by our own loop; else on the run's first day; None for an arm that is one."""
     condition = arm.condition
-    first = arms[0].condition.today
-    for modifier in (FORMAT, WORLD, AGENT, DAY):
-        plain = first if modifier is DAY else modifier.plain
-        for each in arms if getattr(condition, modifier.key) != plain else ():
-            is_plain = getattr(each.condition, modifier.key) == plain
+    first = FORMAT, WORLD, AGENT
+    others = (its for its in modifiers() if its not in (FIRST_STEP, *first))
+    for modifier in (*first, *others):
+        is_first = modifier.compared_with == "first"
+        plain = modifier.of(arms[0].condition) if is_first else modifier.plain
+        for each in arms if modifier.of(condition) != plain else ():
+            is_plain = modifier.of(each.condition) == plain
             if is_plain and modifier.is_twin(condition, each.condition):
                 return each
     return None

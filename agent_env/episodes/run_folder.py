@@ -30,6 +30,7 @@ from agent_env.records.safe_files import (
 )
 from agent_env.records.schema import Condition, MaterialTable, Sample, Score
 from agent_env.records.trace_events import Event
+from agent_env.tasks.features import settings_of_features
 from agent_env.tasks.sample_files import parse_materials, parse_samples
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ class RunFolder:
             try:
                 data = read_file(self.path, file, LARGEST_SETTINGS)
                 self._manifest = Manifest.model_validate_json(data)
+                settings_of_features(self._manifest.features, str(self.path))
             except (FileNotFoundError, NotADirectoryError):
                 below = min(self.path.glob("*/run.json"), default=None)
                 advice = f"; it is a folder of runs: name one, like {below.parent}" if below else ""

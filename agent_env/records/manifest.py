@@ -323,6 +323,11 @@ class Manifest(Stored):
     """None where each call goes by itself."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
     """The study that asked for it."""
+    features: Plain[dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")], JsonValue]] = (
+        Field(default_factory=dict, exclude_if=lambda settings: not settings)
+    )
+    """Settings of the features that it was made with, by the features' names; what each field
+    reaches, the feature's own record says."""
     imported: ImportSource | None = Field(default=None, exclude_if=lambda source: source is None)
     """The log of another tool that the run was imported from; None for a run of our own."""
     changes: Plain[tuple[str, ...]] = ()

@@ -1,8 +1,9 @@
 """Options declared once: an options record is a frozen dataclass whose fields say by an `Opt` all
 that is to be said of them. The command line, the keywords, run.json and the docs come from there.
 
-An option's keyword is its flag with underscores. A field that is an options record itself, and a
-mapping marked as `OptionGroup` of one, bring its options to the same level; no keyword comes twice.
+An option's keyword is its flag with underscores. A field that is an options record itself, a
+mapping marked as `OptionGroup` of one, and one of records marked as `OptionGroups`, bring their
+options to the same level; no keyword comes twice.
 """
 
 from __future__ import annotations
@@ -86,6 +87,17 @@ class OptionGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionGroups:
+    """Marks a field that is a mapping of records, whose options come to the same level."""
+
+    find: Callable[[], Mapping[str, type]]
+    """The records by their keys."""
+    taken: Callable[[Option, str | None, str], Exception]
+    """What is raised for an option that is there already: by the record of the first key, or of the
+    field's own record (None), and again by that of the second."""
+
+
+@dataclass(frozen=True, slots=True)
 class Option:
     """An option as its record declares it."""
 
@@ -106,9 +118,13 @@ class Option:
 def options_of(record: type) -> tuple[Option, ...]:
     """A record's options in the order of its fields; where a keyword comes again, its first."""
     by_keyword: dict[str, Option] = {}
+    groups: list[tuple[str, OptionGroups]] = []
     for name, part, inner in _members(record):
         if isinstance(inner, Option):
             by_keyword.setdefault(inner.keyword, inner)
+            continue
+        if isinstance(inner, OptionGroups):
+            groups.append((name, inner))
             continue
         for option in options_of(inner):
             if not part.takes(option):
@@ -123,6 +139,14 @@ def options_of(record: type) -> tuple[Option, ...]:
                 option.keyword,
                 replace(option, path=(name, *key), opt=opt, manifest=place),
             )
+    owners: dict[str, str] = {}
+    for name, group in groups:
+        for owner, each in group.find().items():
+            for option in options_of(each):
+                if option.keyword in by_keyword:
+                    raise group.taken(option, owners.get(option.keyword), owner)
+                owners[option.keyword] = owner
+                by_keyword[option.keyword] = replace(option, path=(name, owner, *option.path))
     return tuple(by_keyword.values())
 
 
@@ -150,6 +174,12 @@ def record_of(record: type, values: Values) -> Any:
         if isinstance(inner, Option):
             if () in below:
                 fields[name] = _read(*below[()])
+        elif isinstance(inner, OptionGroups):
+            given = {
+                key: record_of(each, {p[1:]: pair for p, pair in below.items() if p[0] == key})
+                for key, each in inner.find().items()
+            }
+            fields[name] = {key: its for key, its in given.items() if its != type(its)()}
         elif part.of is not None:
             entries = {path[0]: _read(*pair) for path, pair in below.items() if _is_given(*pair)}
             fields[name] = {key: value for key, value in entries.items() if value is not None}
@@ -207,8 +237,11 @@ def _members_of(record: type) -> Iterator[tuple[str, OptionGroup, Any]]:
             hint, *metadata = get_args(hint)
         opt = next((one for one in metadata if isinstance(one, Opt)), None)
         part = next((one for one in metadata if isinstance(one, OptionGroup)), None)
+        parts = next((one for one in metadata if isinstance(one, OptionGroups)), None)
         if opt is not None:
             yield each.name, OptionGroup(), _option(each, hint, opt)
+        elif parts is not None:
+            yield each.name, OptionGroup(), parts
         elif part is not None:
             yield each.name, part, part.of or hint
         elif isinstance(hint, type) and is_dataclass(hint) and any(options_of(hint)):

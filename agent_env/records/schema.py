@@ -171,6 +171,8 @@ class Condition(Record):
     """Whether the prompt says that day."""
     agent: AgentUse | None = Field(default=None, exclude_if=lambda agent: agent is None)
     """Whose loop it is; None for our own."""
+    features: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda texts: not texts)
+    """What modifiers without a field of their own say, as the name has it."""
 
 
 # Messages between model and harness ---------------------------------------------------------------

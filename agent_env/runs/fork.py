@@ -19,7 +19,8 @@ from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_c
 from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import own_tools, parse_condition
-from agent_env.tasks.modifiers import DAY, FIRST_STEP, WORLD
+from agent_env.tasks.features import features
+from agent_env.tasks.modifiers import FIRST_STEP, WORLD, modified
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.components import Parts
 from agent_env.wiring.models import open_counted
@@ -120,9 +121,12 @@ async def _forked_manifest(
     if chosen.tools and not FIRST_STEP.text_in(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     if world and chosen.disturbance is None and WORLD.applies(chosen, world) is None:
-        chosen = WORLD.on(chosen, world)
-    if condition.today is not None and chosen.today is None:
-        chosen = DAY.on(chosen, condition.today)
+        chosen = modified(chosen, WORLD, world)
+    for feature in features():
+        for its in feature.modifiers:
+            value = its.of(condition)
+            if value != its.plain and its.of(chosen) == its.plain:
+                chosen = modified(chosen, its, value)
     chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox, own_plugins(), [chosen])).name

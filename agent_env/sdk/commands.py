@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_env.cli.run import print_table as print_table
     from agent_env.cli.run import say as say
     from agent_env.extras import need_extra as need_extra
+    from agent_env.records.options import DISTURBANCES as DISTURBANCES
     from agent_env.records.options import WHAT as WHAT
     from agent_env.records.options import Opt as Opt
     from agent_env.records.options import OptionGroup as OptionGroup

@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import MissedDate as MissedDate
     from agent_env.tasks.faults import Source as Source
     from agent_env.tasks.faults import WrongDate as WrongDate
-    from agent_env.tasks.modifiers import MODIFIERS as MODIFIERS
+    from agent_env.tasks.features import Feature as Feature
+    from agent_env.tasks.features import Modifier as Modifier
     from agent_env.tasks.modifiers import WORLD as WORLD
+    from agent_env.tasks.modifiers import modifiers as modifiers
     from agent_env.tasks.sample_files import parse_where as parse_where
     from agent_env.tasks.sample_files import select as select
     from agent_env.tasks.shortcuts import Shortcut as Shortcut
@@ -31,6 +33,5 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import PublishedScorer as PublishedScorer
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
-    from agent_env.tasks.tool_registry import web_tools as web_tools
 
 __getattr__, __dir__ = on_demand(__file__)

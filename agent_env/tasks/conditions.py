@@ -12,7 +12,15 @@ from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.schema import Condition, Sample, Wording
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tasks.modifiers import CHOICES, DAY, FIRST_STEP, WORLD, bare_name, with_modifiers
+from agent_env.tasks.modifiers import (
+    CHOICES,
+    FIRST_STEP,
+    WORLD,
+    bare_name,
+    modified,
+    modifier_of,
+    with_modifiers,
+)
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
 
 WORDINGS: tuple[Wording, ...] = ("facts", "explicit", "explicit-paper")
@@ -103,8 +111,9 @@ def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
 
 def today_of(name: str) -> str | None:
     """The day of the condition of this name; None for the real one."""
-    text = DAY.text_in(name)
-    return None if text is None else text.removeprefix("on-")
+    its = modifier_of("today")
+    text = None if its is None else its.text_in(name)
+    return None if its is None or text is None else its.parse(text)
 
 
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
@@ -285,7 +294,7 @@ def with_first_steps(
         if not FIRST_STEP.text_in(each.name) and each.agent is None:
             first = "required" if choice == BOTH else choice
             result.append(each.model_copy(update={"first_step": first}))
-            result += [FIRST_STEP.on(each, "auto")] if choice == BOTH else []
+            result += [modified(each, FIRST_STEP, "auto")] if choice == BOTH else []
         else:
             result.append(each)
     if twice := next((c.name for c in result if result.count(c) > 1), None):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
 from random import Random
 from typing import Protocol, get_args
 
@@ -16,9 +15,10 @@ from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
+from agent_env.tasks.features import features
 from agent_env.tasks.modifiers import WORLD
 from agent_env.tasks.moving import CannotShift as CannotShift
-from agent_env.tasks.moving import OnDay, clock_metrics, states_of, with_today
+from agent_env.tasks.moving import OnDay, with_today
 from agent_env.tasks.shortcuts import Shortcut
 
 ORIGINAL = "original"
@@ -190,8 +190,10 @@ class Task:
             if not isinstance(score, Score):  # of a scorer of the user's own
                 raise TypeError(f"it gave {type(score).__name__}, not a Score")
             score = self._with_ablation(score, sample, episode)
-            states = partial(states_of, on_day=self.on_day, changes=self.changes)
-            return clock_metrics(self.scorer, self.right_metric, states, sample, episode, score)
+            for feature in features():
+                if feature.score is not None:
+                    score = feature.score(self, sample, episode, score)
+            return score
         except ConfigError:
             raise
         except Exception as exc:  # a model's text may cause any error

@@ -10,7 +10,7 @@ from functools import cache
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.disturbances import disturbances
 from agent_env.errors import ConfigError, DatasetError
@@ -18,6 +18,7 @@ from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.registry import NO_PLUGINS, Plugins
+from agent_env.tasks.features import Feature, features, settings_of_features
 from agent_env.wiring.mcp import open_hosts
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.sandboxes import choose_sandbox
@@ -109,6 +110,8 @@ class RunComponents:
     """Whether the provider's own tools stand for ours, where it has some."""
     materials: Mapping[str, MaterialTable] = field(default_factory=dict)
     """The tables that samples name, by digest."""
+    features: tuple[tuple[Feature, Any], ...] = ()
+    """Those that the run was made with, and what it records of each."""
     plugins: Plugins = NO_PLUGINS
     mcp: Hosts | None = None
     """The MCP servers."""
@@ -160,7 +163,11 @@ class RunComponents:
                 self.task, self.contexts, sample, condition, self.calls_in_text, self.plugins
             )
             loop = self.loop_of(condition)
-            yield Seams(model, ToolSet(tools, self.is_short), strategy, pages, faults, loop)
+            seams = Seams(model, ToolSet(tools, self.is_short), strategy, pages, faults, loop)
+            for feature, settings in self.features:
+                if feature.open is not None:
+                    seams = feature.open(seams, sample, condition, settings)
+            yield seams
 
     def loop_of(self, condition: Condition) -> Loop | None:
         """What drives its episodes in place of our own loop."""
@@ -323,10 +330,17 @@ async def open_components(
         window=manifest.page_window,
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
+        features=opened_features(manifest),
         plugins=plugins,
         mcp=open_hosts(folder, manifest, stack, note, plugins.permit),
         logs=folder.path / "agents",
     )
+
+
+def opened_features(manifest: Manifest) -> tuple[tuple[Feature, Any], ...]:
+    """The features that the run was made with, in their order, and what it records of each."""
+    read = settings_of_features(manifest.features, "the run") if manifest.features else {}
+    return tuple((each, read[each.name]) for each in features() if each.name in read)
 
 
 def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:

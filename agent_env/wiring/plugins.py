@@ -12,6 +12,7 @@ from agent_env.permits import NOTHING, Permit
 from agent_env.records.manifest import Manifest, PluginUse
 from agent_env.registry import NO_OBJECTS, OBJECT, Objects, Plugins, Registry, use_of
 from agent_env.sandbox.choose import SANDBOXES
+from agent_env.tasks.features import FEATURES
 from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.web.plugin import FETCHERS, HTTP
@@ -45,6 +46,7 @@ def named_in(manifest: Manifest) -> list[Named]:
         pairs |= {(PROVIDERS.kind, manifest.web_settings.search or ""): PROVIDERS}
         pairs |= {(FETCHERS.kind, manifest.web_settings.fetcher or HTTP): FETCHERS}
     pairs |= {(METRICS.kind, name): METRICS for name in manifest.metrics}
+    pairs |= {(FEATURES.kind, name): FEATURES for name in manifest.features}
     if manifest.scorer is not None:
         pairs |= {(SCORERS.kind, manifest.scorer): SCORERS}
     if manifest.sandbox is not None:

@@ -74,6 +74,7 @@ MODELS: Registry[Api | MakeModel] = Registry(
 
 _CORE = {
     "families": "agent_env.wiring.registry:FAMILIES",
+    "features": "agent_env.tasks.features:FEATURES",
     "tools": "agent_env.tasks.tool_registry:TOOLS",
     "models": "agent_env.wiring.registry:MODELS",
     "search-providers": "agent_env.web.providers.catalogue:PROVIDERS",

@@ -19,7 +19,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,10 +34,11 @@ from agent_env.permits import _MINT, OWN_DEFAULT, PUBLIC_WEB, Permit, normal, te
 from agent_env.records.manifest import Manifest
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
-from agent_env.records.reach import Reach, values_of
+from agent_env.records.reach import FieldValue, Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
+from agent_env.tasks.features import settings_of_features
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
 from agent_env.wiring.registry import MODELS, POLICIES
@@ -306,12 +307,19 @@ def _others(manifest: Manifest) -> list[OutsideSetting]:
             NOTICES.get(reach, ""),
             grants=((reach, text_of(each.value)),),
         )
-        for each in values_of(manifest)
+        for each in (*values_of(manifest), *_of_features(manifest))
         if each.path not in TOLD
         and each.value not in (None, False, "", (), [])
         and (reach := each.reach or Reach.CODE) is not Reach.NOTHING
         and not (each.path == "options.tables" and each.value in ("fictional", "shipped"))
     ]
+
+
+def _of_features(manifest: Manifest) -> Iterator[FieldValue]:
+    """Of features, whose own records say what each setting reaches."""
+    for name, settings in settings_of_features(manifest.features, "the run").items():
+        if settings is not None:
+            yield from values_of(settings, f"features.{name}.")
 
 
 def _references(named: Named) -> tuple[tuple[Reach, str], ...]:

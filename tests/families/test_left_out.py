@@ -11,7 +11,7 @@ import agent_env
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
     *sorted(f"families/{each.parent.name}" for each in PACKAGE.glob("families/*/__init__.py")),
-    "features/evidence", "features/interop",
+    "features/clock", "features/evidence", "features/interop",
 ]  # fmt: skip
 
 
@@ -95,3 +95,34 @@ def test_no_new_run_is_begun_undisturbed(option, tmp_path):
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "needs the entry point 'disturbances'" in ended.stderr
     assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def dated(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dated") / "run"
+    agent_env.run_sync(
+        "time-puzzles", limit=1, conditions=["cal"], today=["1995-06-01"], out=folder,
+        progress=False,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
+def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, tmp_path):
+    ended = ended_without("features/clock", tmp_path, command, str(dated))
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines() == [
+        f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
+        "installed: none"
+    ]
+
+
+def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(tmp_path):
+    helped = said_without("features/clock", tmp_path / "help", "run", "--help-all")
+    assert ("--today" in helped, "--say-today" in helped) == (False, False)
+    ended = ended_without(
+        "features/clock", tmp_path / "run", "run", "time-puzzles", "--condition",
+        "base~on-1995-06-01",
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "no modifier 'on-1995-06-01'; known: required, auto" in ended.stderr

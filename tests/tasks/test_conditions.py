@@ -11,7 +11,7 @@ from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid
+from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid, modified
 
 SERVERS = {
     "convert": ToolTraits(name="convert", mcp="time/convert"),
@@ -165,7 +165,7 @@ SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
 
 
 def worlds(conditions, *disturbances):
-    return grid(conditions, [Axis(WORLD, (None, *disturbances), "--web-ablation")])
+    return grid(conditions, [Axis(WORLD, disturbances, "--web-ablation")])
 
 
 def formats(conditions, *names):
@@ -204,10 +204,10 @@ def test_a_condition_of_the_grid_can_be_typed_as_it_is_named():
     assert parse_condition("web~schema~shifted").name == "web~shifted~schema"
     with pytest.raises(ConfigError, match="those of no day; leave --web-ablation out"):
         parse_condition("web~shifted~on-1995-06-01")
-    by_agent = AGENT.on(parse_condition("web"), AgentUse(name="some", command=("some",)))
+    by_agent = modified(parse_condition("web"), AGENT, AgentUse(name="some", command=("some",)))
     assert (by_agent.name, with_first_steps([by_agent], ())) == ("web~by-some", (by_agent,))
     with pytest.raises(ConfigError, match="'web~by-some~schema': answer formats are of our own"):
-        FORMAT.on(by_agent, "schema")
+        modified(by_agent, FORMAT, "schema")
 
 
 def test_one_file_alone_splits_and_joins_names_at_the_tilde():
@@ -218,4 +218,4 @@ def test_one_file_alone_splits_and_joins_names_at_the_tilde():
         for file in package.rglob("*.py")
         if at_tilde.search(file.read_text())
     }
-    assert using == {"tasks/modifiers.py"}
+    assert using == {"tasks/features.py"}

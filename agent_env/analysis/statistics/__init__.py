@@ -2,8 +2,8 @@
 
 It holds the statistic's name, its place, what it needs, and the table that it makes of a study. All
 that shows statistics (`show`, `compare`, the report, JSON, CSV, LaTeX) goes through `tables_of`.
-A family brings its own by dotted path, see `AnalysisHooks.statistics`; an installed package by an
-entry point of the group `agent_env.statistics`.
+A family brings its own by dotted path, see `AnalysisHooks.statistics`, and a feature by its
+`tables`; an installed package by an entry point of the group `agent_env.statistics`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import ResultTable
 from agent_env.errors import ConfigError
 from agent_env.registry import Registry
+from agent_env.tasks.features import features
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def statistics_of(comparison: Comparison) -> list[Statistic]:
     values = (value for module in modules for value in vars(module).values())
     statistics = [value for value in values if isinstance(value, Statistic)]
     statistics += STATISTICS.installed_objects()
-    for path in comparison.hooks.statistics:
+    of_features = [path for feature in features() for path in feature.tables]
+    for path in (*of_features, *comparison.hooks.statistics):
         module_name, _, name = path.partition(":")
         hook = getattr(import_module(module_name), name)
         statistics += hook if isinstance(hook, tuple) else [hook]

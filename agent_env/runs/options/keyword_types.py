@@ -66,8 +66,6 @@ class RunKeywords(TypedDict, total=False):
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
     web_ablations: Sequence[str] | str
-    today: Sequence[str] | str
-    say_today: bool
     steps: int | None
     tool_calls: int | None
     tokens: int | None
@@ -86,6 +84,8 @@ class RunKeywords(TypedDict, total=False):
     batch: bool
     batch_dir: Path | str | None
     detach: bool
+    today: Sequence[str] | str
+    say_today: bool
 
 
 class ResumeKeywords(TypedDict, total=False):

@@ -30,11 +30,13 @@ from agent_env.records.options import (
     Opt,
     Option,
     OptionGroup,
+    OptionGroups,
 )
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.options.batch import BatchOptions
+from agent_env.tasks.features import features
 from agent_env.tasks.sample_files import TABLES, task_in
 from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
@@ -89,31 +91,16 @@ class DisturbanceOptions:
     ] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DayOptions:
-    """The day, and whether the prompt says it."""
+def _options_of_features() -> Mapping[str, type]:
+    return {each.name: each.options for each in features() if each.options is not None}
 
-    today: Annotated[
-        tuple[str, ...],
-        Opt(
-            "The date in the model's world: for the sealed web, for calendars, for the clock of "
-            "python, and for questions about the present. Repeatable: each condition once for "
-            "each day, as web~on-1995-06-01. Default: no such day, the real clock.",
-            DISTURBANCES,
-            metavar="YYYY-MM-DD",
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
-    say_today: Annotated[
-        bool,
-        Opt(
-            "Begin each question with the day of --today.",
-            DISTURBANCES,
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = False
+
+def _taken(option: Option, first: str | None, second: str) -> ConfigError:
+    by = "agent-env" if first is None else f"the feature {first}"
+    return ConfigError(
+        f"the option --{option.keyword.replace('_', '-')} is taken twice: by {by} and by the "
+        f"feature {second}; uninstall one of them"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,7 +361,10 @@ class RunOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
-    clock: DayOptions = field(default_factory=DayOptions)
+    features: Annotated[Mapping[str, Any], OptionGroups(_options_of_features, _taken)] = field(
+        default_factory=dict
+    )
+    """Options of features, by the features' names; those that are given."""
     limits: Annotated[Mapping[str, Any], OptionGroup(Limits, manifest="limits")] = field(
         default_factory=dict
     )

@@ -24,14 +24,14 @@ from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.batch import batch_settings
-from agent_env.runs.planning.days import check_days, days_of, on_their_days, with_said_days
 from agent_env.runs.planning.disturbances import run_disturbances
+from agent_env.runs.planning.draft import Draft, axes_of_features, drafted
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.servers.serving import with_server
 from agent_env.tasks.answer_forms import FORMATS
 from agent_env.tasks.conditions import LADDER, Tools, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
-from agent_env.tasks.modifiers import AGENT, DAY, FORMAT, WORLD, Axis, grid
+from agent_env.tasks.modifiers import AGENT, FORMAT, WORLD, Axis, grid
 from agent_env.tasks.sample_files import parse_where, samples_bytes, select
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
@@ -144,17 +144,18 @@ async def plan_run(
     priced = asked_tier(options.parameters)
     priced = "batch" if batch is not None and batch.dir is None else priced
     about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, priced)
-    web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
-    if options.web != WebOptions() and not needs_web(conditions):
-        note("no condition uses the web, so the options for it have no effect")
     tier = family.tier_of(options.difficulty, family_options)
     sample_set = select_samples(options, family, family_options, task, tier)
     for text in sample_set.notes:
         note(text)
-    check_days(sample_set.samples, conditions, task)
     _check_tables(conditions, sample_set, plugins)
     if sample_set.tables:
         task = make_task(by_digest(sample_set.tables))
+    draft = drafted(Draft(options, task, conditions, sample_set, note))
+    conditions, sample_set, left_out = draft.conditions, draft.sample_set, draft.left_out
+    web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
+    if options.web != WebOptions() and not needs_web(conditions):
+        note("no condition uses the web, so the options for it have no effect")
     if LADDER in options.conditions:
         unworded = [each.name for each in _unworded(task, conditions, sample_set.samples)]
         conditions = rungs_of(conditions, unworded, sample_set.samples, note)
@@ -169,13 +170,12 @@ async def plan_run(
     if options.web_mode == "sealed":
         is_chosen = bool(options.conditions) and LADDER not in options.conditions
         _check_proofs(conditions, sample_set, web, note, task.off_web if is_chosen else None)
-    left_out: Mapping[str, str] = {}
     if is_disturbed:
         pages = partial(planned_pages, web, options.web_mode, sample_set.tables)
-        sample_set, left_out = run_disturbances().changed_samples(
+        sample_set, undisturbed = run_disturbances().changed_samples(
             sample_set, options, conditions, task, pages, note
         )
-    sample_set, undated = on_their_days(sample_set, conditions, task, note)
+        left_out = {**left_out, **undisturbed}
     now = datetime.now(UTC)
     copies = make_copies(parse_context_options(options.cited_from), sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
@@ -200,7 +200,8 @@ async def plan_run(
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(sample_set.samples),
             "samples_digest": digest(samples_bytes(sample_set.samples)),
-            "left_out": {**left_out, **undated},
+            "left_out": left_out,
+            "features": draft.recorded,
             "materials_digest": digest(tables) if tables else None,
             "sandbox": None if sandbox is None else sandbox.name,
             "web": options.web_mode if needs_web(conditions) else None,
@@ -319,12 +320,12 @@ def conditions_of(
         raise ConfigError(f"--answer-format {unknown}: write one of {', '.join(FORMATS)}")
     formats = [each for each in FORMATS if each in (options.answer_formats or FORMATS[:1])]
     axes = (
-        Axis(WORLD, (None, *worlds), "--web-ablation, --faults or --attack"),
+        Axis(WORLD, worlds, "--web-ablation, --faults or --attack"),
         Axis(AGENT, agents_of(options.agents), "--agent"),
-        Axis(DAY, days_of(options), "--today"),
+        *axes_of_features(options),
         Axis(FORMAT, formats, "--answer-format"),
     )
-    return with_said_days(grid(first, axes), options)
+    return grid(first, axes)
 
 
 def agents_of(names: Sequence[str]) -> list[AgentUse | None]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.disturbances import run_disturbances
+from agent_env.runs.planning.draft import Draft, drafted
 from agent_env.runs.planning.plan import planned_pages, select_samples
 from agent_env.runs.run import Run
 from agent_env.tasks.family import SampleSet, by_digest
@@ -49,14 +49,15 @@ def left_out_again(run: Run, dataset: Path | None) -> dict[str, str]:
     conditions, settings = run.manifest.conditions, run.manifest.web_settings
     if settings.pages is not None:  # a stranger's path
         settings = settings.model_copy(update={"pages": str(run.pages)})
-    left_out: Mapping[str, str] = {}
+    again = Draft(options, task, conditions, sample_set, lambda text: None, is_again=True)
+    draft = drafted(again)
+    undisturbed: Mapping[str, str] = {}
     if any(condition.disturbance is not None for condition in conditions):
         pages = partial(planned_pages, settings, options.web_mode, sample_set.tables)
-        sample_set, left_out = run_disturbances().changed_samples(
-            sample_set, options, conditions, task, pages, lambda text: None
+        _, undisturbed = run_disturbances().changed_samples(
+            draft.sample_set, options, conditions, task, pages, lambda text: None
         )
-    _, undated = on_their_days(sample_set, conditions, task, lambda text: None)
-    return {**left_out, **undated}
+    return {**draft.left_out, **undisturbed}
 
 
 def _selected_again(run: Run, dataset: Path | None) -> tuple[SampleSet, Task, RunOptions]:

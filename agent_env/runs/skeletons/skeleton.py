@@ -21,6 +21,7 @@ KINDS = {
     "scorer": f"{_PUZZLES} --scorer {{entry}}",
     "metric": f"{_PUZZLES} --metric {{entry}}",
     "model": f"{_PUZZLES} --model {{entry}}",
+    "feature": f"{_PUZZLES} --condition base --{{entry}} 'Are you sure?'",
     "exporter": f"{_PUZZLES} --out {{entry}}-run && "
     "agent-env episodes export {entry}-run --to {entry}",
 }

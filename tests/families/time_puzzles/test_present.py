@@ -8,18 +8,18 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles.family import FAMILY
+from agent_env.features.clock import DAY, ClockOptions
+from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Condition
-from agent_env.runs.options.run_options import DayOptions
-from agent_env.runs.planning.days import on_their_days
 from agent_env.tasks.conditions import sample_under
-from agent_env.tasks.modifiers import DAY
+from agent_env.tasks.modifiers import modified
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 from tests.plans import finished
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
-CONDITIONS = [DAY.on(Condition(name="base"), day) for day in HARD]
+CONDITIONS = [modified(Condition(name="base"), DAY, day) for day in HARD]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip
@@ -169,7 +169,7 @@ def test_the_reference_counts_from_the_day_that_it_is_told_or_asks_for(
 ):
     run = finished(
         tmp_path / "run", limit=6, options=("present=true",), conditions=(condition,),
-        clock=DayOptions(("2012-03-31",), is_said),
+        features={"clock": ClockOptions(("2012-03-31",), is_said)},
     )  # fmt: skip
     metrics = [score.metrics["exact_match"] for _, score in run.scored(print)]
     assert metrics == [share] * 6

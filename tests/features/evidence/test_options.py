@@ -60,6 +60,6 @@ def test_attacks_that_no_page_could_make_are_refused():
     with pytest.raises(ConfigError, match="--attack phishing: write one of instruction, false-pa"):
         worlds("--attack", ["phishing"], ATTACKS, "attacked-")
     (attack,) = worlds("--attack", ["false-page"], ATTACKS, "attacked-")
-    axis = Axis(WORLD, (None, attack), "--attack")
+    axis = Axis(WORLD, (attack,), "--attack")
     with pytest.raises(ConfigError, match="no condition can be ~attacked-false-page: 'python': it"):
         grid(parse_conditions(["python"]), [axis])

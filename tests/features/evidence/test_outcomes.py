@@ -21,7 +21,7 @@ from agent_env.records.disturbance import (
 )
 from agent_env.records.schema import Message, PageRef, Sample, Score
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.modifiers import WORLD
+from agent_env.tasks.modifiers import WORLD, modified
 from agent_env.testing import answer, calls
 from tests.ended import ended
 
@@ -59,7 +59,7 @@ def test_words_the_same_call_and_one_akin_are_told_apart(after, seen):
 
 PLAIN = parse_condition("web")
 FAULTS = (Fault(tool="web_search", kind="empty", rate=0.2),)
-TWIN = WORLD.on(PLAIN, Disturbance(suffix="faults", faults=FAULTS))
+TWIN = modified(PLAIN, WORLD, Disturbance(suffix="faults", faults=FAULTS))
 
 
 def outcome(explicit, implicit, without_effect, retries=False):

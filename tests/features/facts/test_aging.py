@@ -11,6 +11,7 @@ from agent_env.episodes.results import episodes_of
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions
+from agent_env.features.clock import ClockOptions
 from agent_env.features.facts import sealed
 from agent_env.features.facts.fiction.world import make_world
 from agent_env.features.facts.sealed import AgingWorld, open_sealed
@@ -21,7 +22,7 @@ from agent_env.features.facts.tables.articles import article_url
 from agent_env.features.facts.tables.as_of import material_as_of, tables_as_of
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.features.facts.web_cli import BuildOptions, build_web
-from agent_env.runs.options.run_options import DayOptions, RunOptions
+from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.start import start_run
 from benchmarks.aging_worlds import later_dates, leaks
 from tests.plans import QUIET
@@ -154,7 +155,7 @@ def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
     options = RunOptions(
         "tdbench", limit=2, conditions=("web",), out=tmp_path / "run",
         options=("rows=40", "domains=offices", "kinds=current", "book=closed"),
-        clock=DayOptions(today=days),
+        features={"clock": ClockOptions(today=days)},
     )  # fmt: skip
     folder = asyncio.run(start_run(options, QUIET))
     read = {day: [] for day in days}
@@ -169,7 +170,10 @@ def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
 
 def test_cited_pages_of_no_day_are_refused_on_a_day(tmp_path):
     options = RunOptions(
-        "time-puzzles", limit=1, conditions=("cited",), clock=DayOptions(today=("1999-06-01",))
+        "time-puzzles",
+        limit=1,
+        conditions=("cited",),
+        features={"clock": ClockOptions(today=("1999-06-01",))},
     )
     with pytest.raises(
         ConfigError, match=r"'cited~on-1999-06-01': its pages would be those of no day"

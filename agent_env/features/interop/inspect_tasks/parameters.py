@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, get_origin
 
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import MODIFIERS, option_texts
+from agent_env.sdk.family import modifiers, option_texts
 from agent_env.sdk.run import Keyword, RunOptions, from_arguments, keywords_of, task_of
 
 RENAMED = {"condition": "conditions", "count": "limit"}
@@ -71,7 +71,7 @@ def _plain(values: Mapping[str, Any]) -> tuple[str, ...]:
     if len(names) != 1:
         raise ConfigError(f"-T condition={','.join(map(str, names))}: name one, as a log has one")
     name = str(names[0])
-    for modifier in (each for each in MODIFIERS if values.keys() & {*each.options}):
+    for modifier in (each for each in modifiers() if values.keys() & {*each.options}):
         name = modifier.cut_from(name)
     return (name,)
 

@@ -32,7 +32,7 @@ from agent_env.features.interop.inspect_chat import from_output, to_inspect, to_
 from agent_env.features.interop.inspect_tasks.parameters import run_options
 from agent_env.features.interop.inspect_tasks.scorer import ended_by_limit, episode_score, keep
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
-from agent_env.sdk.family import MODIFIERS, sample_under
+from agent_env.sdk.family import modifiers, sample_under
 from agent_env.sdk.records import Condition, Message, Reply
 from agent_env.sdk.run import (
     Environment,
@@ -221,7 +221,7 @@ def _make_run(options: RunOptions, path: Path, wanted: str) -> tuple[Run, Condit
     named = [
         each
         for each in conditions
-        if all(its.text_in(each.name) == its.text_in(wanted) for its in MODIFIERS)
+        if all(its.text_in(each.name) == its.text_in(wanted) for its in modifiers())
     ]
     if len(named) != 1:
         names = ", ".join(each.name for each in conditions)

@@ -1,4 +1,4 @@
-"""Which day it is in the world of a run's conditions."""
+"""A run on days: what is checked, and which samples are asked on them."""
 
 from __future__ import annotations
 
@@ -6,49 +6,57 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from agent_env.errors import ConfigError
-from agent_env.records.schema import Condition, Sample
-from agent_env.runs.options.run_options import RunOptions
-from agent_env.tasks.family import SampleSet
-from agent_env.tasks.modifiers import DAY
-from agent_env.tasks.task import CannotShift, Task
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.family import CannotShift, SampleSet, Task
+from agent_env.sdk.records import Condition, Sample
+
+if TYPE_CHECKING:
+    from agent_env.features.clock import ClockOptions
+    from agent_env.sdk.run import Draft
 
 
-def days_of(options: RunOptions) -> list[str | None]:
-    """The days of --today; None, for the real one, where there is none."""
-    days: list[str | None] = []
-    for text in dict.fromkeys(options.clock.today):
-        try:
-            days.append(DAY.parse(text))
-        except ConfigError as exc:
-            raise ConfigError(f"--today {text}: {exc}") from exc
-    return days or [None]
+def planned(draft: Draft, options: ClockOptions) -> Draft:
+    """The run on the days of its conditions; ConfigError for options that do not go with a day, and
+    for questions about the present without one."""
+    conditions = draft.conditions
+    if not draft.is_again:
+        conditions = _said(draft, options)
+        _check_days(draft.sample_set.samples, conditions, draft.task)
+    samples, left_out = on_their_days(draft.sample_set, conditions, draft.task, draft.note)
+    used: dict[str, object] = {"clock": {}} if any(each.today for each in conditions) else {}
+    return replace(
+        draft,
+        conditions=conditions,
+        sample_set=samples,
+        left_out={**draft.left_out, **left_out},
+        settings={**draft.settings, **used},
+    )
 
 
-def with_said_days(conditions: Sequence[Condition], options: RunOptions) -> tuple[Condition, ...]:
-    """The conditions, which say their day where that is asked for; ConfigError for options that do
-    not go with a day."""
-    dated = [each for each in conditions if each.today is not None]
-    if options.clock.say_today and not dated:
+def _said(draft: Draft, options: ClockOptions) -> tuple[Condition, ...]:
+    """The conditions, which say their day where that is asked for."""
+    of_run, dated = draft.options, [each for each in draft.conditions if each.today is not None]
+    if options.say_today and not dated:
         raise ConfigError("--say-today needs a day: add --today YYYY-MM-DD")
     for condition in dated:
         reason = None
-        if options.web.as_of:
+        if of_run.web.as_of:
             reason = "--today is the day of the pages, too; leave --as-of out"
-        elif options.web_mode == "hosted":
+        elif of_run.web_mode == "hosted":
             reason = "the provider's own tools have the real clock; leave --hosted-tools out"
-        elif condition.context == "cited" and not options.cited_from:
+        elif condition.context == "cited" and not of_run.cited_from:
             reason = "its pages would be those of no day; name with --cited-from a run of that day"
         if reason is not None:
             raise ConfigError(f"condition '{condition.name}': {reason}")
-    said = {"says_today": True} if options.clock.say_today else {}
-    return tuple(each.model_copy(update=said if each.today else {}) for each in conditions)
+    said = {"says_today": True} if options.say_today else {}
+    return tuple(each.model_copy(update=said if each.today else {}) for each in draft.conditions)
 
 
-def check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
+def _check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
     """ConfigError for a condition without a day, where a question asks about the present."""
     dayless = next((each.name for each in conditions if each.today is None), None)
     asking = (each.id for each in samples if task.needs_day and task.needs_day(each))

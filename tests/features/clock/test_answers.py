@@ -9,20 +9,21 @@ import pytest
 from agent_env.families.tdbench.reading import parse_question
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.sources import NOW, sources
+from agent_env.features.clock import DAY
+from agent_env.features.clock.answers import in_years
+from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.temporal_table import as_of
 from agent_env.records.schema import Condition, Message, ToolCall
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.days import on_their_days
 from agent_env.runs.planning.plan import samples_of, task_of
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
-from agent_env.tasks.modifiers import DAY
-from agent_env.tasks.moving import in_years
+from agent_env.tasks.modifiers import modified
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
-CONDITIONS = [DAY.on(Condition(name="base"), day) for day in DAYS]
+CONDITIONS = [modified(Condition(name="base"), DAY, day) for day in DAYS]
 
 
 @pytest.fixture(scope="module")

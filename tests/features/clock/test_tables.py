@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.statistics.clock import clock
+from agent_env.features.clock.tables import clock
 from agent_env.records.schema import Sample
 from tests.analysis.studies import study_of
 from tests.ended import scored as pair

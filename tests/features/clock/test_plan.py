@@ -1,18 +1,21 @@
 """The day in a condition's world, by option and by name, and how the prompt says it."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.clock import DAY, ClockOptions
+from agent_env.features.clock.plan import on_their_days
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
 from agent_env.runs.generate import GenerateOptions, make_set
-from agent_env.runs.options.run_options import DayOptions, ForkOptions, RunOptions
-from agent_env.runs.planning.days import on_their_days
+from agent_env.runs.options.run_options import ForkOptions, RunOptions
+from agent_env.runs.planning.draft import Draft, drafted
 from agent_env.runs.planning.plan import conditions_of, samples_of, task_of
-from agent_env.tasks.modifiers import DAY
+from agent_env.tasks.modifiers import modified
 from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
 
@@ -21,10 +24,12 @@ A, B = "1995-06-01", "2003-06-01"
 
 def conditions(*names, days=(), said=False, **options):
     options = RunOptions(
-        "time-puzzles", conditions=names, clock=DayOptions(days, said), answer_formats=("free",),
-        **options,
+        "time-puzzles", conditions=names, features={"clock": ClockOptions(days, said)},
+        answer_formats=("free",), **options,
     )  # fmt: skip
-    return conditions_of(options, (), {})
+    made = conditions_of(options, (), {})
+    task, samples = task_of(options, {}), samples_of(replace(options, limit=1))
+    return drafted(Draft(options, task, made, samples, print)).conditions
 
 
 def test_each_condition_is_there_once_for_each_day_and_its_name_ends_with_the_format():
@@ -70,7 +75,7 @@ def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
     condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
     notes = []
     made = samples_of(RunOptions("time-puzzles", limit=1))
-    days = [DAY.on(condition, day) for day in ("2200-01-01", "2201-01-01")]
+    days = [modified(condition, DAY, day) for day in ("2200-01-01", "2201-01-01")]
     on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
     with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):
@@ -88,7 +93,8 @@ def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
 
 
 def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
-    run = finished(tmp_path / "run", conditions=("base",), clock=DayOptions((A,), True), limit=1)
+    said = {"clock": ClockOptions((A,), True)}
+    run = finished(tmp_path / "run", conditions=("base",), features=said, limit=1)
     trace = next(run.path.glob("episodes/*/*.jsonl"))
     options = ForkOptions(0, tmp_path / "fork", condition="cal")
     forked = asyncio.run(fork(trace, options, QUIET))

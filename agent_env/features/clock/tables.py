@@ -6,11 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from math import inf
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm, Observation
-from agent_env.tasks.moving import (
+from agent_env.features.clock.answers import (
     DATE_ASKED,
     EVER_RIGHT,
     FOLLOWS,
@@ -21,6 +17,15 @@ from agent_env.tasks.moving import (
     RIGHT_SINCE,
     RIGHT_UNTIL,
     in_years,
+)
+from agent_env.sdk.results import (
+    Arm,
+    Cell,
+    Column,
+    Comparison,
+    Observation,
+    ResultTable,
+    Statistic,
 )
 
 NOTES = (

@@ -1,0 +1,199 @@
+"""Features: what not every run needs, each in one place that can be left out; and modifiers, how a
+condition is asked beside its parts.
+
+A feature is found by an entry point of the group `agent_env.features`. The engine names none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from string import ascii_uppercase
+from typing import Any, Literal
+
+from agent_env.errors import ConfigError
+from agent_env.records.schema import Condition
+from agent_env.registry import Registry, ours
+
+FILLED_IN = f"{ascii_uppercase}-"
+
+
+def split_name(name: str) -> tuple[str, list[str]]:
+    """The parts of a condition's name, joined by `+`, and the text of each modifier. Here alone
+    names are split and joined at `~`."""
+    bare, *texts = (text.strip() for text in name.split("~"))
+    return bare, texts
+
+
+def joined_name(bare: str, texts: Iterable[str]) -> str:
+    """The condition's name."""
+    return "~".join([bare, *texts])
+
+
+@dataclass(frozen=True, slots=True)
+class Modifier:
+    """One way in which a condition can be asked otherwise."""
+
+    key: str
+    """The field of Condition that has its value; for another key, that is read from the text in
+    `Condition.features`."""
+    options: tuple[str, ...]
+    """The options that are short for it, as Python writes them."""
+    forms: tuple[str, ...]
+    """How its values are written; words in capitals stand for what is to be filled in."""
+    parse: Callable[[str], Any] = lambda text: text
+    """The value of a text in one of the forms; ConfigError for one that cannot be."""
+    format: Callable[[Any], str] = lambda value: str(value)
+    applies: Callable[[Condition, Any], str | None] = lambda condition, value: None
+    """Why the condition cannot have the value; None where it can."""
+    plain: Any = None
+    """The value that no name says."""
+    compared_with: Literal["plain", "first"] = "plain"
+    """What comparisons hold each value against: the plain one, or the run's first."""
+    is_beside: bool = False
+    """Whether its options add conditions beside the plain ones, of those to which it applies; else
+    they change each condition."""
+    sets: tuple[tuple[str, Any], ...] = ()
+    """Other fields that it sets, by their names."""
+
+    def of(self, condition: Condition) -> Any:
+        """The condition's value of it."""
+        if self.key in Condition.model_fields:
+            return getattr(condition, self.key)
+        texts = (text for text in condition.features if self.reads(text))
+        return next(map(self.parse, texts), self.plain)
+
+    def reads(self, text: str) -> bool:
+        """Whether the text is in one of its forms."""
+        return any(
+            text.startswith(stem) if stem.endswith("-") else text == stem for stem in self.stems
+        )
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """The forms, or how they begin where a part is to be filled in."""
+        return tuple(
+            form.rstrip(FILLED_IN) + "-" if form[-1].isupper() else form for form in self.forms
+        )
+
+    def text_in(self, name: str) -> str | None:
+        """What the condition's name says of it; None where it says nothing."""
+        return next((text for text in split_name(name)[1] if self.reads(text)), None)
+
+    def cut_from(self, name: str) -> str:
+        """The condition's name without what it says of this."""
+        bare, texts = split_name(name)
+        return joined_name(bare, [text for text in texts if not self.reads(text)])
+
+    def is_twin(self, one: Condition, other: Condition) -> bool:
+        """Whether the two are the same condition but for this modifier."""
+        return self._rest(one) == self._rest(other)
+
+    def with_value(self, condition: Condition, value: Any) -> dict[str, Any]:
+        """The condition's fields that have this value."""
+        if self.key in Condition.model_fields:
+            return {self.key: value, **dict(self.sets)}
+        return {"features": (*condition.features, self.format(value)), **dict(self.sets)}
+
+    def _rest(self, condition: Condition) -> dict[str, Any]:
+        free = {"name", self.key, *dict(self.sets)}
+        rest = {name: getattr(condition, name) for name in Condition.model_fields}
+        rest["features"] = {text for text in condition.features if not self.reads(text)}
+        return {name: value for name, value in rest.items() if name not in free}
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """An optional capability of runs; each of its parts may be missing."""
+
+    name: str
+    """Also its key under run.json's `features`, and among the options of a run."""
+    options: type | None = None
+    """A frozen dataclass whose fields say by an `Opt` all that is to be said of them."""
+    settings: type | None = None
+    """What run.json records of it: a `Stored` record, whose fields say what they reach."""
+    modifiers: tuple[Modifier, ...] = ()
+    """What it adds to conditions; their `options` are fields of its own."""
+    plan: Callable[[Any, Any], Any] | None = None
+    """(Draft, its options) → Draft: checks, and changes of samples, conditions and settings, before
+    anything is written. Called for each run; with the defaults where no option was given."""
+    open: Callable[[Any, Any, Condition, Any], Any] | None = None
+    """(Seams, sample, condition, its settings) → Seams: the concrete objects of one episode, some
+    of them wrapped. Called for the conditions of runs that have its settings."""
+    score: Callable[[Any, Any, Any, Any], Any] | None = None
+    """(Task, plain sample, episode, Score) → Score: further metrics."""
+    tables: tuple[str, ...] = ()
+    """MODULE:NAME of each Statistic that `compare` and `show` have of it."""
+    after: tuple[str, ...] = ()
+    """Names of features that come before it where they are there."""
+
+
+FEATURES = Registry(
+    "feature",
+    "features",
+    "a Feature",
+    lambda thing, name: replace(thing, name=name) if isinstance(thing, Feature) else None,
+    partial(ours, "features"),
+)
+
+
+@cache
+def features() -> tuple[Feature, ...]:
+    """Every installed feature, each behind those that it names by `after`; ConfigError for a name
+    that two take."""
+    taken: dict[str, str] = {}
+    by_name: dict[str, Feature] = {}
+    for entry in FEATURES.installed_entries():
+        feature = FEATURES.loaded(entry)
+        if (other := taken.get(feature.name)) is not None:
+            raise ConfigError(
+                f"the feature {feature.name} is taken twice: by {other} and by {entry.origin}; "
+                "uninstall one of them"
+            )
+        taken[feature.name] = entry.origin
+        by_name[feature.name] = feature
+    ordered: dict[str, Feature] = {}
+    while waiting := [each for name, each in by_name.items() if name not in ordered]:
+        ready = [each for each in waiting if not (by_name.keys() - ordered.keys()) & {*each.after}]
+        if not ready:
+            names = ", ".join(each.name for each in waiting)
+            raise ConfigError(f"these features each come after another of them: {names}")
+        ordered |= {each.name: each for each in ready}
+    return tuple(ordered.values())
+
+
+def feature_named(name: str, where: str) -> Feature:
+    """The feature that a run was made with; ConfigError, which begins with `where`, for one that is
+    not installed."""
+    found = next((each for each in features() if each.name == name), None)
+    if found is None:
+        known = ", ".join(each.name for each in features()) or "none"
+        raise ConfigError(
+            f"{where} was made with the feature '{name}', which is not installed; "
+            f"installed: {known}"
+        )
+    return found
+
+
+def settings_of_features(raw: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The settings of run.json's `features`, each as its feature's record; ConfigError for what is
+    not installed, or cannot be."""
+    from pydantic import ValidationError
+
+    from agent_env.errors import first_problem
+
+    read: dict[str, Any] = {}
+    for name, fields in raw.items():
+        feature = feature_named(name, where)
+        try:
+            if feature.settings is None:
+                if fields:
+                    raise ConfigError(f"{where}: the feature {name} has no settings")
+                read[name] = None
+            else:
+                read[name] = feature.settings.model_validate(fields)  # type: ignore[attr-defined]
+        except ValidationError as exc:
+            problem = first_problem(exc.errors())
+            raise ConfigError(f"{where}: settings of the feature {name}: {problem}") from None
+    return read

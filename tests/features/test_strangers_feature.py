@@ -1,0 +1,141 @@
+"""A feature of a package that none of us wrote, installed as pip would leave it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.commands import agent_env
+
+METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n"
+
+
+def installed(folder, name, module):
+    """Marks the module's object as an entry point of a distribution in the folder."""
+    info = folder / f"{name.replace('-', '_')}-0.1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(METADATA.format(name=name))
+    (info / "entry_points.txt").write_text(f"[agent_env.features]\n{name} = {module}\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """What `agent-env new feature second-try` writes."""
+    home = tmp_path_factory.mktemp("package")
+    assert agent_env("new", "feature", "second-try", cwd=home).returncode == 0
+    return installed(home / "second-try", "second-try", "second_try.feature:second_try")
+
+
+def with_packages(*words, paths, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "agent_env", *words],
+        cwd=cwd,
+        env={"PATH": "", "PYTHONPATH": ":".join(map(str, paths)), "XDG_STATE_HOME": str(cwd)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def doubted(package, tmp_path_factory):
+    home = tmp_path_factory.mktemp("doubted")
+    ended = with_packages(
+        "run", "time-puzzles", "--limit", "2", "--condition", "base", "--second-try", "Really?",
+        "--out", "run", paths=[package], cwd=home,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    return home
+
+
+def test_its_option_makes_a_condition_beside_each_that_asks_twice(doubted):
+    manifest = json.loads((doubted / "run/run.json").read_text())
+    assert manifest["features"] == {"second-try": {"doubt": "Really?"}}
+    assert [each["name"] for each in manifest["conditions"]] == ["base", "base~second-try"]
+    plain, again = (
+        next((doubted / "run/episodes" / each).glob("*.jsonl")).read_text()
+        for each in ("base", "base~second-try")
+    )
+    assert ("Really?" in plain, "Really?" in again) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("compare", "run", "--table", "second-try"), "What doubt costs"),
+        (("compare", "run"), "base~second-try cannot be told apart from base"),
+        (("replay", "run"), "4 episodes replayed: 4 same"),
+        (("run", "--help-all"), "--second-try TEXT"),
+        (("list", "features"), "second-try  second-try 0.1"),
+        (("run", "time-puzzles", "--limit", "1", "--condition", "base~second-try", "--out", "by"),
+         "base~second-try"),
+    ],
+)  # fmt: skip
+def test_it_is_compared_replayed_listed_and_typed_as_ours(words, said, doubted, package):
+    ended = with_packages(*words, paths=[package], cwd=doubted)
+    assert (ended.returncode, said in ended.stdout) == (0, True), ended.stdout + ended.stderr
+
+
+def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
+    ended = with_packages("show", "run", paths=[], cwd=doubted)
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "agent-env: run was made with the feature 'second-try', which is not installed; "
+        "installed: clock\n",
+    )
+
+
+MODULE = """
+from dataclasses import dataclass
+from typing import Annotated
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.family import Feature, Modifier
+
+@dataclass(frozen=True)
+class Options:
+    today: Annotated[str, Opt("A day.")] = ""
+
+def fails(draft, options):
+    raise RuntimeError("no room")
+
+TAKES_AN_OPTION = Feature("mine", Options)
+TAKES_A_FORM = Feature("mine", modifiers=(Modifier("x", (), ("schema", "on-NAME")),))
+FAILS = Feature("mine", plan=fails)
+GIVES_NOTHING = Feature("mine", plan=lambda draft, options: None)
+IN_A_CIRCLE = Feature("mine", after=("mine",))
+NO_FEATURE = "mine"
+"""
+BAD = {
+    "TAKES_AN_OPTION": "the option --today is taken twice: by the feature clock and by the feature "
+    "mine; uninstall one of them",
+    "TAKES_A_FORM": "the modifier ~schema is taken twice: by agent-env and by the feature mine; u",
+    "FAILS": "the feature mine failed to plan the run: RuntimeError: no room",
+    "GIVES_NOTHING": "the feature mine gave NoneType for a Draft",
+    "IN_A_CIRCLE": "these features each come after another of them: mine",
+    "NO_FEATURE": "feature 'mine' of mine 0.1 (bad:NO_FEATURE) is a str, not a Feature",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, tmp_path):
+    folder = installed(tmp_path / "packages", "mine", f"bad:{name}")
+    (folder / "bad.py").write_text(MODULE)
+    words = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run")
+    ended = with_packages(*words, paths=[folder], cwd=tmp_path)
+    assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+    assert ended.stderr.startswith(f"agent-env: {BAD[name]}")
+    assert not (tmp_path / "run").exists()
+
+
+def test_settings_that_its_record_does_not_know_are_refused(doubted, package):
+    file = doubted / "run/run.json"
+    text = file.read_text()
+    try:
+        file.write_text(text.replace('"doubt": "Really?"', '"doubt": ["Really?"]'))
+        ended = with_packages("show", "run", paths=[package], cwd=doubted)
+    finally:
+        file.write_text(text)
+    assert ended.returncode == 2
+    assert "settings of the feature second-try: doubt" in ended.stderr
