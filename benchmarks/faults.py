@@ -14,12 +14,13 @@ from random import Random
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.provenance import TraceProvenance
 from agent_env.analysis.study import Arm, Observation, Study, observe
+from agent_env.features.evidence import WORLD
 from agent_env.features.evidence.faults import drawn_kind
 from agent_env.features.evidence.statistics import attacks, faults
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.modifiers import WORLD, modified
+from agent_env.tasks.modifiers import modified
 
 SIMULATIONS = 1000
 SAMPLES = 150

@@ -25,7 +25,7 @@ from agent_env.analysis.intervals import (
 )
 from agent_env.analysis.study import MARK, Arm
 from agent_env.errors import ConfigError
-from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, bare_name, modifiers
+from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, bare_name, modifier_of, modifiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +87,15 @@ class Contrast:
 
 def disturbed_arms(arms: Sequence[Arm], plain: Arm) -> list[Arm]:
     """The conditions of a plain one's run that differ from it in their disturbance alone."""
+    its = modifier_of("disturbance")
     return [
         arm
         for arm in arms
         if plain.condition.disturbance is None
         and arm.run == plain.run
         and arm.condition.disturbance is not None
-        and WORLD.is_twin(plain.condition, arm.condition)
+        and its is not None
+        and its.is_twin(plain.condition, arm.condition)
     ]
 
 
@@ -121,9 +123,8 @@ def _plain(arm: Arm, arms: Sequence[Arm]) -> Arm | None:
     """The arm of the same condition whose answers are free; else whose world is not disturbed; else
     by our own loop; else on the run's first day; None for an arm that is one."""
     condition = arm.condition
-    first = FORMAT, WORLD, AGENT
-    others = (its for its in modifiers() if its not in (FIRST_STEP, *first))
-    for modifier in (*first, *others):
+    of_features = (its for its in modifiers() if its not in (FIRST_STEP, FORMAT))
+    for modifier in (FORMAT, *of_features):
         is_first = modifier.compared_with == "first"
         plain = modifier.of(arms[0].condition) if is_first else modifier.plain
         for each in arms if modifier.of(condition) != plain else ():

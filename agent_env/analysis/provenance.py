@@ -41,7 +41,7 @@ from agent_env.scoring.evidence import (
     stands_in,
 )
 from agent_env.tasks.faults import Faults
-from agent_env.tasks.modifiers import WORLD
+from agent_env.tasks.modifiers import said_in
 from agent_env.tasks.task import ORIGINAL, UNSURE, FaultFinder, Task
 from agent_env.tasks.tool_registry import traits_of, web_tools
 
@@ -314,7 +314,7 @@ class TraceProvenance:
         self.has_shown_date = bool(self.errors.wrong) and any(
             len(date) == 10 and stands_in(date, self.web_text) for date in score.answer or ()
         )
-        world = WORLD.text_in(episode.condition) or ""
+        world = said_in(episode.condition, "disturbance") or ""
         has_faults, has_attacks = world.startswith("faults"), bool(sample.attacks)
         self.faults = disturbances().fault_outcome(episode) if has_faults else None
         self.attacks = disturbances().attack_outcomes(sample, episode, score) if has_attacks else ()

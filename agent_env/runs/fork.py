@@ -20,7 +20,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import own_tools, parse_condition
 from agent_env.tasks.features import features
-from agent_env.tasks.modifiers import FIRST_STEP, WORLD, modified
+from agent_env.tasks.modifiers import FIRST_STEP, modified
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.components import Parts
 from agent_env.wiring.models import open_counted
@@ -120,12 +120,11 @@ async def _forked_manifest(
         )
     if chosen.tools and not FIRST_STEP.text_in(chosen.name):
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
-    if world and chosen.disturbance is None and WORLD.applies(chosen, world) is None:
-        chosen = modified(chosen, WORLD, world)
     for feature in features():
         for its in feature.modifiers:
             value = its.of(condition)
-            if value != its.plain and its.of(chosen) == its.plain:
+            is_open = value != its.plain and its.of(chosen) == its.plain
+            if is_open and not (its.is_beside and its.applies(chosen, value)):
                 chosen = modified(chosen, its, value)
     chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:

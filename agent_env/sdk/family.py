@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import WrongDate as WrongDate
     from agent_env.tasks.features import Feature as Feature
     from agent_env.tasks.features import Modifier as Modifier
-    from agent_env.tasks.modifiers import WORLD as WORLD
     from agent_env.tasks.modifiers import modifiers as modifiers
     from agent_env.tasks.sample_files import parse_where as parse_where
     from agent_env.tasks.sample_files import select as select

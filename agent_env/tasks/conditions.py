@@ -15,10 +15,10 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.modifiers import (
     CHOICES,
     FIRST_STEP,
-    WORLD,
     bare_name,
     modified,
     modifier_of,
+    said_in,
     with_modifiers,
 )
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
@@ -105,7 +105,7 @@ def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
         if isinstance(condition, str)
         else (condition.name, condition.wording)
     )
-    its_world = sample.in_shifted_world() if WORLD.text_in(name) == "shifted" else sample
+    its_world = sample.in_shifted_world() if said_in(name, "disturbance") == "shifted" else sample
     return its_world.on_day(today_of(name)).worded(wording)
 
 

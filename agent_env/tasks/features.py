@@ -7,7 +7,7 @@ A feature is found by an entry point of the group `agent_env.features`. The engi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from string import ascii_uppercase
 from typing import Any, Literal
@@ -109,12 +109,16 @@ class Feature:
 
     name: str
     """Also its key under run.json's `features`, and among the options of a run."""
+    _: KW_ONLY
     options: type | None = None
     """A frozen dataclass whose fields say by an `Opt` all that is to be said of them."""
     settings: type | None = None
     """What run.json records of it: a `Stored` record, whose fields say what they reach."""
     modifiers: tuple[Modifier, ...] = ()
     """What it adds to conditions; their `options` are fields of its own."""
+    values: Callable[[Any, Any, Any], Mapping[str, Any]] | None = None
+    """(Its options, the run's options, the conditions so far) → the values of each modifier, by its
+    key, where the options are more than texts in its forms."""
     plan: Callable[[Any, Any], Any] | None = None
     """(Draft, its options) → Draft: checks, and changes of samples, conditions and settings, before
     anything is written. Called for each run; with the defaults where no option was given."""

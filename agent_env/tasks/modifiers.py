@@ -4,80 +4,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, get_args
+from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.protocols import ToolChoice
-from agent_env.records.disturbance import AttackName, Disturbance, WebAblation
 from agent_env.records.schema import Condition
-from agent_env.records.tool_traits import AgentUse
-from agent_env.registry import hook
 from agent_env.tasks.answer_forms import FORMATS
 from agent_env.tasks.features import Modifier, features, joined_name, split_name
-from agent_env.tasks.tool_registry import traits_of
 
 CHOICES: tuple[ToolChoice, ...] = ("required", "auto", "none")
-OF_LOOP = "are of our own loop; leave them out, or the agent"
-
-
-def _world(text: str) -> Disturbance:
-    ablation = next((each for each in get_args(WebAblation) if text == each), None)
-    attack = next((each for each in get_args(AttackName) if text == f"attacked-{each}"), None)
-    if text.startswith("faults"):
-        raise ConfigError(f"~{text} does not say which faults; add them by --faults")
-    if ablation is None and attack is None:
-        known = ", ".join(get_args(AttackName))
-        raise ConfigError(f"~{text}: write attacked- and one of {known}")
-    return Disturbance(suffix=text, ablation=ablation, attack=attack)
-
-
-def _why_not_disturbed(condition: Condition, disturbance: Disturbance) -> str | None:
-    """An ablation takes the evidence away, which a prompt with the dates or a tool that reads the
-    tables would give again."""
-    tools = traits_of(condition)
-    if disturbance.faults:
-        is_hit = any(fault.tool in condition.tools for fault in disturbance.faults)
-        return None if is_hit else "none of its tools has such faults"
-    if not any(traits.needs_web for traits in tools):
-        return "it does not read our web; add --condition web"
-    if condition.today is not None:
-        option = "--attack" if disturbance.attack else "--web-ablation"
-        return f"the pages and answers that it changes are those of no day; leave {option} out"
-    gives = condition.wording != "implicit" or any(traits.needs_table for traits in tools)
-    if disturbance.ablation and gives:
-        return "the prompt or a tool gives what the web is searched for; add --condition web"
-    return None
-
-
-def _agent(text: str) -> AgentUse:
-    name = text.removeprefix("by-")
-    if not re.fullmatch("[a-z0-9-]+", name):
-        raise ConfigError(f"~{text}: name an agent; --agent takes files and commands, too")
-    agent: AgentUse = hook("agents", "an agent of somebody else").read(name)
-    return agent
 
 
 FIRST_STEP = Modifier(
     "first_step", ("first_steps",), CHOICES,
     applies=lambda c, _: None if c.tools else "it offers no tools, so it has no choice",
 )  # fmt: skip
-WORLD = Modifier(
-    "disturbance", ("faults", "attacks", "web_ablations"),
-    (*get_args(WebAblation), "attacked-NAME", "faults", "faults-RATE"), _world,
-    lambda value: str(value.suffix), _why_not_disturbed, is_beside=True,
-)  # fmt: skip
-AGENT = Modifier(
-    "agent", ("agents",), ("by-NAME",), _agent, lambda agent: f"by-{agent.name}",
-    lambda c, _: None if c.strategy == "tool-loop" else f"strategies {OF_LOOP}",
-    sets=(("first_step", "auto"),),  # which an agent makes as it likes
-)  # fmt: skip
 FORMAT = Modifier(
     "answer_format", ("answer_formats",), FORMATS[1:], plain=FORMATS[0],
-    applies=lambda c, _: None if c.agent is None else f"answer formats {OF_LOOP}",
+    applies=lambda c, _: None
+    if c.agent is None
+    else "answer formats are of our own loop; leave them out, or the agent",
 )  # fmt: skip
 
 
@@ -85,8 +34,7 @@ FORMAT = Modifier(
 def modifiers() -> tuple[Modifier, ...]:
     """All of them, those of features too, in the order of names; ConfigError for two that are
     written alike."""
-    ours = FIRST_STEP, WORLD, AGENT
-    taken = {stem: "agent-env" for each in (*ours, FORMAT) for stem in each.stems}
+    taken = {stem: "agent-env" for each in (FIRST_STEP, FORMAT) for stem in each.stems}
     of_features = []
     for feature in features():
         whose = f"the feature {feature.name}"
@@ -97,12 +45,18 @@ def modifiers() -> tuple[Modifier, ...]:
                     raise ConfigError(f"the modifier ~{stem} is taken twice: {both}")
                 taken[stem] = whose
             of_features.append(its)
-    return (*ours, *of_features, FORMAT)
+    return (FIRST_STEP, *of_features, FORMAT)
 
 
 def modifier_of(key: str) -> Modifier | None:
     """The one that sets this field of conditions; None where its feature is not there."""
     return next((each for each in modifiers() if each.key == key), None)
+
+
+def said_in(name: str, key: str) -> str | None:
+    """What the condition's name says of this field of conditions; None where it says nothing."""
+    its = modifier_of(key)
+    return None if its is None else its.text_in(name)
 
 
 def _place(text: str) -> int:

@@ -16,7 +16,7 @@ from agent_env.tasks.answer_forms import AnswerForm, FormOf
 from agent_env.tasks.conditions import sample_under, wording_of
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.features import features
-from agent_env.tasks.modifiers import WORLD
+from agent_env.tasks.modifiers import said_in
 from agent_env.tasks.moving import CannotShift as CannotShift
 from agent_env.tasks.moving import OnDay, with_today
 from agent_env.tasks.shortcuts import Shortcut
@@ -210,7 +210,7 @@ class Task:
         world with whether its answer is that of the plain one."""
         if sample.ablation is None or not score.metrics:
             return score
-        worlds = {WORLD.text_in(episode.condition)} & {*get_args(WebAblation)}
+        worlds = {said_in(episode.condition, "disturbance")} & {*get_args(WebAblation)}
         extra = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
         if "shifted" in worlds:
             plain = self.scorer(sample.worded(wording_of(episode.condition)), episode)

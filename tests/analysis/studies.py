@@ -7,10 +7,11 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.provenance import TraceProvenance, with_worlds
 from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
+from agent_env.features.evidence import WORLD
 from agent_env.records.disturbance import WebAblation
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import WORLD, modified
+from agent_env.tasks.modifiers import modified
 from agent_env.tasks.task import AnalysisHooks
 
 Scored = tuple[Episode, Score]

@@ -16,12 +16,13 @@ from agent_env.families.time_puzzles.facts import ExplicitYear, KbEvent, Month, 
 from agent_env.families.time_puzzles.hooks import PuzzleFaults
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import score
+from agent_env.features.evidence import WORLD
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, WrongDate
-from agent_env.tasks.modifiers import WORLD, modified
+from agent_env.tasks.modifiers import modified
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet

@@ -83,7 +83,7 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
-        "installed: clock\n",
+        "installed: evidence, agents, clock\n",
     )
 
 
@@ -100,7 +100,7 @@ class Options:
 def fails(draft, options):
     raise RuntimeError("no room")
 
-TAKES_AN_OPTION = Feature("mine", Options)
+TAKES_AN_OPTION = Feature("mine", options=Options)
 TAKES_A_FORM = Feature("mine", modifiers=(Modifier("x", (), ("schema", "on-NAME")),))
 FAILS = Feature("mine", plan=fails)
 GIVES_NOTHING = Feature("mine", plan=lambda draft, options: None)
@@ -108,8 +108,8 @@ IN_A_CIRCLE = Feature("mine", after=("mine",))
 NO_FEATURE = "mine"
 """
 BAD = {
-    "TAKES_AN_OPTION": "the option --today is taken twice: by the feature clock and by the feature "
-    "mine; uninstall one of them",
+    "TAKES_AN_OPTION": "the option --today is taken twice: by the feature mine and by the feature "
+    "clock; uninstall one of them",
     "TAKES_A_FORM": "the modifier ~schema is taken twice: by agent-env and by the feature mine; u",
     "FAILS": "the feature mine failed to plan the run: RuntimeError: no room",
     "GIVES_NOTHING": "the feature mine gave NoneType for a Draft",

@@ -7,11 +7,13 @@ import pytest
 
 import agent_env
 from agent_env.errors import ConfigError
+from agent_env.features.agents import AGENT
+from agent_env.features.evidence import WORLD
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import AGENT, FIRST_STEP, FORMAT, WORLD, Axis, grid, modified
+from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, Axis, grid, modified
 
 SERVERS = {
     "convert": ToolTraits(name="convert", mcp="time/convert"),

@@ -63,7 +63,7 @@ def test_it_is_listed_with_its_origin_and_its_docstring(pack):
         row = next(row for row in rows if row["name"] == name)
         assert row["origin"] == "weekday-pack 0.1"
         assert row["summary"].startswith(summary)
-    assert "there are families, tools, models" in agent_env("list", "planets").stderr
+    assert "there are families, features, tools" in agent_env("list", "planets").stderr
 
 
 def test_other_code_of_it_is_told_and_stops_a_resume(tmp_path, pack):

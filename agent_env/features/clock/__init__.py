@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from agent_env.sdk.commands import DISTURBANCES, Opt
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import WORLD, Feature, Modifier, tools_of
+from agent_env.sdk.family import Feature, Modifier, tools_of
 from agent_env.sdk.records import Condition, Reach
 from agent_env.temporal.days import iso_day
 
@@ -63,10 +63,9 @@ def _day(text: str) -> str:
 
 
 def _why_no_day(condition: Condition, day: str) -> str | None:
-    if (world := condition.disturbance) is not None:
-        dated = condition.model_copy(update={"today": day})
-        if (reason := WORLD.applies(dated, world)) is not None:
-            return reason
+    if (world := condition.disturbance) is not None and not world.faults:
+        option = "--attack" if world.attack else "--web-ablation"
+        return f"the pages and answers that it changes are those of no day; leave {option} out"
     tables = (each.name for each in tools_of([condition]) if each.needs_table)
     if (table := next(tables, None)) is not None:
         return f"{table} shows whole tables, with what came later; leave it out, or the day"
@@ -102,4 +101,5 @@ FEATURE = Feature(
     plan=plan,
     score=score,
     tables=("agent_env.features.clock.tables:clock",),
+    after=("evidence", "agents"),
 )

@@ -16,9 +16,10 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
+from agent_env.features.evidence import WORLD
 from agent_env.features.evidence.overlay import stored_page, stored_text
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import WORLD, CannotShift, SampleSet, Task, tools_of
+from agent_env.sdk.family import CannotShift, SampleSet, Task, tools_of
 from agent_env.sdk.records import Condition, Proof, Sample, SampleAblation
 from agent_env.sdk.run import RunOptions
 from agent_env.sdk.scoring import stands_in

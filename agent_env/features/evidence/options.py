@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import get_args
 
+from agent_env.features.evidence import ATTACKS, WORLD, WORLDS, EvidenceOptions
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.family import WORLD, tools_of
-from agent_env.sdk.records import AttackName, Condition, Disturbance, Fault, FaultKind
-from agent_env.sdk.run import RunOptions
+from agent_env.sdk.family import tools_of
+from agent_env.sdk.records import Condition, Disturbance, Fault, FaultKind
 
-WORLDS: tuple[Literal["blocked", "shifted"], ...] = ("blocked", "shifted")
-ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
 KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 
 
-def disturbed(options: RunOptions, conditions: Sequence[Condition]) -> tuple[Disturbance, ...]:
+def disturbed(
+    options: EvidenceOptions, conditions: Sequence[Condition], is_hosted: bool
+) -> tuple[Disturbance, ...]:
     """What the options do to the worlds of the conditions; ConfigError for what no condition can
-    have."""
-    its, is_hosted = options.disturbance, options.web_mode == "hosted"
-    levels = fault_levels(its.faults, conditions, is_hosted)
+    have. `is_hosted`: whether the provider's own tools stand for ours."""
+    levels = fault_levels(options.faults, conditions, is_hosted)
     ablations = worlds("--web-ablation", options.web_ablations, WORLDS)
-    return (*ablations, *levels, *worlds("--attack", its.attacks, ATTACKS, "attacked-"))
+    return (*ablations, *levels, *worlds("--attack", options.attacks, ATTACKS, "attacked-"))
 
 
 def worlds(

@@ -23,8 +23,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from agent_env.features.evidence import WORLD
 from agent_env.features.evidence.attack_pages import mentions
-from agent_env.sdk.family import WORLD
 from agent_env.sdk.records import (
     AttackOutcome,
     Episode,

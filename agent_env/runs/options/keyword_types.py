@@ -62,10 +62,6 @@ class RunKeywords(TypedDict, total=False):
     system: Path | str | None
     first_steps: Sequence[str] | str
     answer_formats: Sequence[str] | str
-    agents: Sequence[str] | str
-    faults: Sequence[str] | str
-    attacks: Sequence[str] | str
-    web_ablations: Sequence[str] | str
     steps: int | None
     tool_calls: int | None
     tokens: int | None
@@ -84,6 +80,10 @@ class RunKeywords(TypedDict, total=False):
     batch: bool
     batch_dir: Path | str | None
     detach: bool
+    faults: Sequence[str] | str
+    attacks: Sequence[str] | str
+    web_ablations: Sequence[str] | str
+    agents: Sequence[str] | str
     today: Sequence[str] | str
     say_today: bool
 

@@ -22,7 +22,6 @@ from agent_env.permits import Permit
 from agent_env.protocols import Limits
 from agent_env.records.manifest import Manifest, StudyUse
 from agent_env.records.options import (
-    DISTURBANCES,
     RUNNING,
     SERVER,
     WHAT,
@@ -58,37 +57,6 @@ TrustRun = Annotated[
         "its folder, code without a sandbox."
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class DisturbanceOptions:
-    """Faults of tools and attacks of pages."""
-
-    faults: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Each condition again with faults of its tools, as web~faults: "
-            "web_search=empty:0.2,open_page=timeout:0.1,python=crash:0.05. Kinds: error, timeout, "
-            "rate-limit, truncated, malformed, crash; empty, stale, other, wrong. Repeatable: a "
-            "condition for each, named by its highest rate.",
-            DISTURBANCES,
-            metavar="TOOL=KIND:RATE,…",
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
-    attacks: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Each condition with our sealed web again with pages that attack, as "
-            "web~attacked-false-page: instruction, false-page (at rank 1), forged-format, "
-            "contradiction. Repeatable: a condition for each.",
-            DISTURBANCES,
-            "--attack",
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
 
 
 def _options_of_features() -> Mapping[str, type]:
@@ -331,32 +299,6 @@ class RunOptions:
             WORDS,
             "--answer-format",
             metavar="FORMAT",
-            manifest="conditions",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
-    agents: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Each condition by somebody else's agent, as web~by-codex: a name (agent-env docs "
-            "agents), a file NAME.toml, or a command line with {prompt} in it; loop: ours. "
-            "Repeatable.",
-            WHAT,
-            "--agent",
-            manifest="conditions",
-            reach=Reach.COMMAND,
-        ),
-    ] = ()
-    disturbance: DisturbanceOptions = field(default_factory=DisturbanceOptions)
-    web_ablations: Annotated[
-        tuple[str, ...],
-        Opt(
-            "Beside each condition that looks up on our web, the same without the pages that "
-            "prove the answer (blocked, as web~blocked), or in a world where these things have "
-            "other dates (shifted, as web~shifted). Repeatable.",
-            DISTURBANCES,
-            "--web-ablation",
-            metavar="WORLD",
             manifest="conditions",
             reach=Reach.NOTHING,
         ),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_env.errors import ConfigError
-from agent_env.tasks.features import Feature, features
+from agent_env.records.options import options_of
+from agent_env.tasks.features import Feature, Modifier, features
 from agent_env.tasks.modifiers import Axis, modifiers
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from agent_env.runs.options.run_options import RunOptions
     from agent_env.tasks.family import SampleSet
     from agent_env.tasks.task import Task
+    from agent_env.web.page_store import SqlitePages
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,10 @@ class Draft:
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What run.json records of features, by their names: a record of their settings, or {}. The
     episodes of a run are opened by the features that are here."""
+    pages: Callable[[], AbstractContextManager[SqlitePages | None]] = nullcontext
+    """Opens the store of the run's web; None where it is yet to be recorded."""
+    is_call_by_call: bool = True
+    """Whether a model answers call by call: not in batches, and no other program for it."""
     is_again: bool = False
     """Whether a run that was made is only made again, to be checked."""
 
@@ -74,29 +81,39 @@ def options_for(feature: Feature, options: RunOptions) -> Any:
     return options.features.get(feature.name) or feature.options()
 
 
-def axes_of_features(options: RunOptions) -> Iterator[Axis]:
-    """What the options of features ask of every condition; ConfigError for modifiers that are
+def axes_of_features(options: RunOptions, conditions: Sequence[Condition]) -> Iterator[Axis]:
+    """What the options of features ask of these conditions; ConfigError for modifiers that are
     written alike."""
     modifiers()
     for feature in features():
         its = options_for(feature, options)
+        asked = None if feature.values is None else feature.values(its, options, conditions)
         for modifier in feature.modifiers:
-            for name in modifier.options:
-                flag = f"--{name.replace('_', '-')}"
-                values = [_parsed(modifier, flag, each) for each in _asked(getattr(its, name))]
-                yield Axis(modifier, list(dict.fromkeys(values)), flag)
+            flags = [flag_of(feature, name) for name in modifier.options]
+            values = _parsed(modifier, its, flags) if asked is None else asked.get(modifier.key, ())
+            *before, last = flags or [f"the feature {feature.name}"]
+            where = f"{', '.join(before)} or {last}" if before else last
+            yield Axis(modifier, list(values), where)
 
 
-def _asked(value: Any) -> list[Any]:
-    if isinstance(value, tuple | list):
-        return list(value)
-    return [] if value in (None, False) else [value]
+def flag_of(feature: Feature, name: str) -> str:
+    """The flag of a feature's option, by its field."""
+    known = options_of(feature.options) if feature.options is not None else ()
+    keyword = next((each.keyword for each in known if each.path == (name,)), name)
+    return f"--{keyword.replace('_', '-')}"
 
 
-def _parsed(modifier: Any, flag: str, value: Any) -> Any:
-    if value is True:
-        return modifier.parse(modifier.forms[0])
-    try:
-        return modifier.parse(value)
-    except ConfigError as exc:
-        raise ConfigError(f"{flag} {value}: {exc}") from exc
+def _parsed(modifier: Modifier, options: Any, flags: Sequence[str]) -> list[Any]:
+    """The values of its options, each once, from texts in one of its forms; of a flag, from its
+    first form."""
+    values = []
+    for name, flag in zip(modifier.options, flags, strict=True):
+        given = getattr(options, name)
+        for text in given if isinstance(given, tuple | list) else [given]:
+            if text in (None, False):
+                continue
+            try:
+                values.append(modifier.parse(modifier.forms[0] if text is True else text))
+            except ConfigError as exc:
+                raise ConfigError(f"{flag} {text}: {exc}") from exc
+    return list(dict.fromkeys(values))

@@ -24,14 +24,13 @@ from agent_env.records.tier import Tier
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.batch import batch_settings
-from agent_env.runs.planning.disturbances import run_disturbances
 from agent_env.runs.planning.draft import Draft, axes_of_features, drafted
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages, rungs_of
 from agent_env.runs.servers.serving import with_server
 from agent_env.tasks.answer_forms import FORMATS
 from agent_env.tasks.conditions import LADDER, Tools, parse_conditions, with_first_steps
 from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
-from agent_env.tasks.modifiers import AGENT, FORMAT, WORLD, Axis, grid
+from agent_env.tasks.modifiers import FORMAT, Axis, grid
 from agent_env.tasks.sample_files import parse_where, samples_bytes, select
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
@@ -61,14 +60,11 @@ from agent_env.wiring.web import WebOptions, settings_of
 
 if TYPE_CHECKING:
     from agent_env.protocols import SandboxBackend
-    from agent_env.records.tool_traits import AgentUse
     from agent_env.tasks.sample_files import Filter
     from agent_env.tasks.task import Task
     from agent_env.web.page_store import SqlitePages
 
 DEFAULT_COUNT = 12
-OUR_LOOP = "loop"
-"""Stands for our own loop among agents."""
 ANSWERING = ("tool-loop", "one-round", "few-shot", "cot")
 """Strategies whose last reply is the answer."""
 Note = Callable[[str], None]
@@ -109,8 +105,6 @@ async def plan_run(
 
     (options,) = options.addressed([options.model])
     batch = batch_settings(options) if is_asked else None
-    if options.agents and (batch is not None or not is_asked):
-        raise ConfigError("--agent is for runs whose model answers call by call; leave it out")
     options, server = with_server(options, note) if is_asked else (options, None)
     family = options.plugins.find(FAMILIES, options.task)
     _check_script(options, family)
@@ -151,17 +145,18 @@ async def plan_run(
     _check_tables(conditions, sample_set, plugins)
     if sample_set.tables:
         task = make_task(by_digest(sample_set.tables))
-    draft = drafted(Draft(options, task, conditions, sample_set, note))
-    conditions, sample_set, left_out = draft.conditions, draft.sample_set, draft.left_out
     web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     if options.web != WebOptions() and not needs_web(conditions):
         note("no condition uses the web, so the options for it have no effect")
     if LADDER in options.conditions:
         unworded = [each.name for each in _unworded(task, conditions, sample_set.samples)]
         conditions = rungs_of(conditions, unworded, sample_set.samples, note)
-    is_disturbed = any(condition.disturbance is not None for condition in conditions)
-    if is_disturbed:
-        run_disturbances().check(options, task, conditions, note)
+    pages = partial(planned_pages, web, options.web_mode, sample_set.tables)
+    by_call = is_asked and batch is None
+    draft = drafted(
+        Draft(options, task, conditions, sample_set, note, pages=pages, is_call_by_call=by_call)
+    )
+    conditions, sample_set = draft.conditions, draft.sample_set
     for condition in conditions:
         task.prompt(sample_set.samples[0], condition)
     _check_forms(options, task, conditions, sample_set.samples, is_asked)
@@ -170,12 +165,6 @@ async def plan_run(
     if options.web_mode == "sealed":
         is_chosen = bool(options.conditions) and LADDER not in options.conditions
         _check_proofs(conditions, sample_set, web, note, task.off_web if is_chosen else None)
-    if is_disturbed:
-        pages = partial(planned_pages, web, options.web_mode, sample_set.tables)
-        sample_set, undisturbed = run_disturbances().changed_samples(
-            sample_set, options, conditions, task, pages, note
-        )
-        left_out = {**left_out, **undisturbed}
     now = datetime.now(UTC)
     copies = make_copies(parse_context_options(options.cited_from), sample_set.samples, note)
     if any(c.context == "cited" for c in conditions) and not options.cited_from:
@@ -200,7 +189,7 @@ async def plan_run(
             "dataset": options.dataset.name if options.dataset else None,
             "samples": len(sample_set.samples),
             "samples_digest": digest(samples_bytes(sample_set.samples)),
-            "left_out": left_out,
+            "left_out": draft.left_out,
             "features": draft.recorded,
             "materials_digest": digest(tables) if tables else None,
             "sandbox": None if sandbox is None else sandbox.name,
@@ -314,30 +303,14 @@ def conditions_of(
         contexts = ["cited"]
     parsed = parse_conditions(options.conditions or default, contexts, tools, options.permit)
     first = with_first_steps(parsed, options.first_steps, options.permit)
-    changed = (options.web_ablations, options.disturbance.faults, options.disturbance.attacks)
-    worlds = run_disturbances().disturbed(options, first) if any(changed) else ()
     if unknown := next((each for each in options.answer_formats if each not in FORMATS), None):
         raise ConfigError(f"--answer-format {unknown}: write one of {', '.join(FORMATS)}")
     formats = [each for each in FORMATS if each in (options.answer_formats or FORMATS[:1])]
     axes = (
-        Axis(WORLD, worlds, "--web-ablation, --faults or --attack"),
-        Axis(AGENT, agents_of(options.agents), "--agent"),
-        *axes_of_features(options),
+        *axes_of_features(options, first),
         Axis(FORMAT, formats, "--answer-format"),
     )
     return grid(first, axes)
-
-
-def agents_of(names: Sequence[str]) -> list[AgentUse | None]:
-    """The agents of these names, None for our own loop, which it is where none is named."""
-    from agent_env.episodes.disturbances import agents
-
-    named = dict.fromkeys(names or (OUR_LOOP,))
-    read = [None if name == OUR_LOOP else agents().read(name) for name in named]
-    known = [each.name for each in read if each is not None]
-    if twice := next((name for name in known if known.count(name) > 1), None):
-        raise ConfigError(f"--agent: two agents are called {twice}; write each to a file NAME.toml")
-    return read
 
 
 async def _conditions(

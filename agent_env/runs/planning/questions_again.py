@@ -3,14 +3,12 @@ samples were left out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.disturbances import run_disturbances
 from agent_env.runs.planning.draft import Draft, drafted
 from agent_env.runs.planning.plan import planned_pages, select_samples
 from agent_env.runs.run import Run
@@ -49,15 +47,11 @@ def left_out_again(run: Run, dataset: Path | None) -> dict[str, str]:
     conditions, settings = run.manifest.conditions, run.manifest.web_settings
     if settings.pages is not None:  # a stranger's path
         settings = settings.model_copy(update={"pages": str(run.pages)})
-    again = Draft(options, task, conditions, sample_set, lambda text: None, is_again=True)
-    draft = drafted(again)
-    undisturbed: Mapping[str, str] = {}
-    if any(condition.disturbance is not None for condition in conditions):
-        pages = partial(planned_pages, settings, options.web_mode, sample_set.tables)
-        _, undisturbed = run_disturbances().changed_samples(
-            draft.sample_set, options, conditions, task, pages, lambda text: None
-        )
-    return {**draft.left_out, **undisturbed}
+    pages = partial(planned_pages, settings, options.web_mode, sample_set.tables)
+    again = Draft(
+        options, task, conditions, sample_set, lambda text: None, pages=pages, is_again=True
+    )
+    return dict(drafted(again).left_out)
 
 
 def _selected_again(run: Run, dataset: Path | None) -> tuple[SampleSet, Task, RunOptions]:

@@ -13,7 +13,7 @@ from agent_env.records.schema import Score
 from agent_env.records.trace_events import Event
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.judging import gold_text
-from agent_env.tasks.modifiers import WORLD
+from agent_env.tasks.modifiers import modifier_of
 
 if TYPE_CHECKING:
     from agent_env.runs.run import Run
@@ -49,7 +49,8 @@ def assess(run: Run, events: list[Event]) -> Assessment:
         records.add(asked := sample_under(sample, condition), episode, score)
         for other in conditions.values():
             trace = run.trace_of(f"{other.name}/{sample.id}.{episode.repeat}")
-            is_other = other != condition and WORLD.is_twin(condition, other)
+            world = modifier_of("disturbance")
+            is_other = other != condition and bool(world and world.is_twin(condition, other))
             if trace and is_other and trace.exists() and (recorded := run.events(trace).events):
                 its = fold(recorded)
                 records.add(sample_under(sample, other), its, task.score(sample, its))

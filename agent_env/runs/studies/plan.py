@@ -21,7 +21,7 @@ from agent_env.runs.options.keywords import from_arguments, keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.sandbox.choose import SANDBOXES, UNSAFE
 from agent_env.tasks.family import option_texts
-from agent_env.tasks.modifiers import AGENT, bare_name
+from agent_env.tasks.modifiers import bare_name, said_in
 from agent_env.tasks.scorers import METRICS, SCORERS
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.registry import FAMILIES, SCRIPTS
@@ -177,7 +177,7 @@ def _names_code(value: JsonValue) -> bool:
     """Whether the value may name code that is not ours."""
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
     parts = [part for text in texts for part in text.split("+")]
-    return any(map(AGENT.text_in, texts)) or any(
+    return any(said_in(text, "agent") for text in texts) or any(
         ":" in part.removeprefix("cited:").removeprefix("mcp:")
         or (name := bare_name(part)) == UNSAFE
         or any(

@@ -12,7 +12,7 @@ import pytest
 
 from agent_env.analysis.transcript import transcript
 from agent_env.errors import SandboxError
-from agent_env.features.agents import process_loop
+from agent_env.features.agents import AgentOptions, process_loop
 from agent_env.features.agents.process_loop import in_words
 from agent_env.features.viewer.story import story
 from agent_env.records.trace_events import ToolCalled
@@ -50,10 +50,11 @@ def command(mode="solve", *words):
     return f"{shlex.join([sys.executable, str(AGENT), mode, *map(str, words)])} {{prompt_file}}"
 
 
-def run_by(out, mode="solve", *words, **options):
+def run_by(out, mode="solve", *words, agents=(), **options):
     """The run, and its only episode by the agent."""
-    options = {"conditions": ("web",), "limit": 1, "agents": (command(mode, *words),)} | options
-    run = finished(out, model="reference", **options)
+    asked = {"agents": AgentOptions(agents or (command(mode, *words),))}
+    options = {"conditions": ("web",), "limit": 1} | options
+    run = finished(out, model="reference", features=asked, **options)
     ((_, episode),) = [
         (key, recording.episode)
         for key, recording in run.recordings(print)

@@ -8,6 +8,7 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
+from agent_env.features.evidence import EvidenceOptions
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
@@ -22,9 +23,11 @@ from tests.plans import QUIET, finished, run_of
 A, B = "1995-06-01", "2003-06-01"
 
 
-def conditions(*names, days=(), said=False, **options):
+def conditions(*names, days=(), said=False, ablations=(), **options):
+    features = {"clock": ClockOptions(days, said)}
+    features["evidence"] = EvidenceOptions(web_ablations=ablations)
     options = RunOptions(
-        "time-puzzles", conditions=names, features={"clock": ClockOptions(days, said)},
+        "time-puzzles", conditions=names, features=features,
         answer_formats=("free",), **options,
     )  # fmt: skip
     made = conditions_of(options, (), {})
@@ -60,7 +63,7 @@ def test_what_is_no_day_of_a_clock_is_refused_by_its_text(text):
     ("options", "message"),
     [
         ({"web": WebOptions(as_of=B)}, "the day of the pages, too; leave --as-of out"),
-        ({"web_ablations": ("shifted",)}, "those of no day; leave --web-ablation out"),
+        ({"ablations": ("shifted",)}, "those of no day; leave --web-ablation out"),
         ({"parameters": {"hosted_tools": True}}, "leave --hosted-tools out"),
         ({"said": True, "days": ()}, "--say-today needs a day: add --today"),
     ],

@@ -3,11 +3,12 @@
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.evidence import WORLD
 from agent_env.features.evidence.options import ATTACKS, fault_levels, worlds
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.conditions import parse_conditions
-from agent_env.tasks.modifiers import WORLD, Axis, grid
+from agent_env.tasks.modifiers import Axis, grid
 
 CONDITIONS = parse_conditions(["web+cal+python"])
 

@@ -8,6 +8,7 @@ import pytest
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
+from agent_env.features.evidence import WORLD
 from agent_env.features.evidence.outcomes import attack_outcome, fault_outcome
 from agent_env.features.evidence.statistics import faults
 from agent_env.records.disturbance import (
@@ -21,7 +22,7 @@ from agent_env.records.disturbance import (
 )
 from agent_env.records.schema import Message, PageRef, Sample, Score
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.modifiers import WORLD, modified
+from agent_env.tasks.modifiers import modified
 from agent_env.testing import answer, calls
 from tests.ended import ended
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from agent_env.analysis.comparison import Comparison
-from agent_env.analysis.result_tables import Cell, Column, ResultTable
-from agent_env.analysis.statistics import Statistic
-from agent_env.analysis.study import Arm, Observation
-from agent_env.records.schema import StopReason
-from agent_env.tasks.modifiers import AGENT
+from agent_env.features.agents import AGENT
+from agent_env.sdk.records import StopReason
+from agent_env.sdk.results import (
+    Arm,
+    Cell,
+    Column,
+    Comparison,
+    Observation,
+    ResultTable,
+    Statistic,
+)
 
 LIMITS = frozenset(get_args(StopReason)) - {"answered", "truncated", "refused", "repetition",
                                             "crashed", "other"}  # fmt: skip
