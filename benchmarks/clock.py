@@ -20,7 +20,7 @@ from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
 from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.plan import samples_of, task_of
+from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.modifiers import modified

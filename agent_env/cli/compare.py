@@ -146,7 +146,6 @@ def show(
     from agent_env.episodes.run_folder import trace_file
     from agent_env.errors import ConfigError
     from agent_env.runs.run import Run
-    from agent_env.runs.scores.score import episode_text
 
     trace = trace_file(target)
     if trace != target and not trace.is_file():
@@ -158,15 +157,7 @@ def show(
     if trace != target or (trace.is_file() and trace.suffix == ".jsonl"):
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
-        if as_json:
-            from agent_env.runs.scores.assessment import assess
-
-            run = Run.open(trace.parents[2])
-            record = assess(run, run.events(trace).events).provenance
-            print(record.model_dump_json() if record else "null")
-            return
-        for part in episode_text(trace, full):
-            print(part, end="\n\n")
+        _show_episode(trace, as_json, full)
         return
     if not target.is_dir():
         raise ConfigError(
@@ -185,6 +176,20 @@ def show(
             sys.exit(1)
 
     for_each_run(target, show_run, as_json)
+
+
+def _show_episode(trace: Path, as_json: bool, full: bool) -> None:
+    from agent_env.runs.run import Run
+    from agent_env.runs.scores.assessment import assess
+    from agent_env.runs.scores.score import episode_text
+
+    if as_json:
+        run = Run.open(trace.parents[2])
+        record = assess(run, run.events(trace).events).provenance
+        print(record.model_dump_json() if record else "null")
+        return
+    for part in episode_text(trace, full):
+        print(part, end="\n\n")
 
 
 def _show_why(run: Run, as_json: bool, wide: bool) -> None:

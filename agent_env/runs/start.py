@@ -40,6 +40,7 @@ from agent_env.wiring.trust import record_run
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
     from agent_env.episodes.runner import Runner
+    from agent_env.episodes.waves import Waves
     from agent_env.records.schema import Condition, Sample, ToolSpec
 
 PROMPTS = 50
@@ -287,12 +288,7 @@ async def run_episodes(
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `budget`: None
     for one of this run alone; `detach`: of a run by batch, None as it was begun."""
-    from agent_env.episodes.calls.options import (
-        batch_tier,
-        change_run_limits,
-        open_calls,
-        retries_of,
-    )
+    from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.rerun.resume import limits_of
     from agent_env.episodes.run_folder import pending
 
@@ -308,7 +304,6 @@ async def run_episodes(
         if next(pending(run, *asked), None) is None:
             return
         from agent_env.episodes.runner import Runner, Watch
-        from agent_env.episodes.waves import Waves
 
         manifest = await begin_server(run, listener.note, stack)
         components = run.components or await open_components(
@@ -320,18 +315,8 @@ async def run_episodes(
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
         stack.callback(telling.cancel)
-        waves = None
-        if manifest.batch is not None:
-            waves = Waves(
-                folder=run.path,
-                run=manifest.id or run.path.name,
-                api=open_batches(manifest, stack, run.plugins),
-                tier=batch_tier(manifest),
-                attempts=retries_of(manifest).attempts,
-                note=listener.note,
-                clock=lambda: datetime.now(UTC),
-            )
-            waves.read()
+        waves = None if manifest.batch is None else _open_waves(run, manifest, listener, stack)
+        if waves is not None:
             model, tokenizer = await open_counted(
                 manifest, listener.note, stack, run.plugins, waves.post
             )
@@ -359,6 +344,24 @@ async def run_episodes(
             if detach is not None:
                 settings = settings.model_copy(update={"detach": detach})
             await _run_waves(settings, runner, asked, listener)
+
+
+def _open_waves(run: Run, manifest: Manifest, listener: Listener, stack: AsyncExitStack) -> Waves:
+    """The batches of the run, with those that were handed in."""
+    from agent_env.episodes.calls.options import batch_tier, retries_of
+    from agent_env.episodes.waves import Waves
+
+    waves = Waves(
+        folder=run.path,
+        run=manifest.id or run.path.name,
+        api=open_batches(manifest, stack, run.plugins),
+        tier=batch_tier(manifest),
+        attempts=retries_of(manifest).attempts,
+        note=listener.note,
+        clock=lambda: datetime.now(UTC),
+    )
+    waves.read()
+    return waves
 
 
 async def _run_waves(

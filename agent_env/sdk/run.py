@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from agent_env.runs.options.keywords import keywords_of as keywords_of
     from agent_env.runs.options.run_options import RunOptions as RunOptions
     from agent_env.runs.planning.draft import Draft as Draft
-    from agent_env.runs.planning.plan import samples_of as samples_of
-    from agent_env.runs.planning.plan import task_of as task_of
+    from agent_env.runs.planning.questions import samples_of as samples_of
+    from agent_env.runs.planning.questions import task_of as task_of
     from agent_env.runs.planning.questions_again import questions_again as questions_again
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue

@@ -7,7 +7,7 @@ from agent_env.families.tdbench.family import FAMILY as TDBENCH
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.records.schema import Condition
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.plan import samples_of
+from agent_env.runs.planning.questions import samples_of
 from agent_env.tasks.family import by_digest
 
 BASE, WEB = Condition(name="base"), Condition(name="web", tools=("web_search", "open_page"))

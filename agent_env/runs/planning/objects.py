@@ -171,7 +171,7 @@ class TaskOptions:
             >>> [sample.id for sample in ae.task("time-puzzles", limit=2).samples()]
             ['tp-1-00001', 'tp-1-00002']
         """
-        from agent_env.runs.planning.plan import samples_of
+        from agent_env.runs.planning.questions import samples_of
 
         options = from_arguments(RunOptions, self.keywords, "task")
         return samples_of(replace(options, objects=self.objects)).samples

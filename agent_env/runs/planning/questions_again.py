@@ -9,8 +9,9 @@ from pathlib import Path
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.checks import planned_pages
 from agent_env.runs.planning.draft import Draft, drafted
-from agent_env.runs.planning.plan import planned_pages, select_samples
+from agent_env.runs.planning.questions import select_samples
 from agent_env.runs.run import Run
 from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.sample_files import samples_bytes

@@ -19,7 +19,7 @@ from agent_env.records.safe_files import read_file
 from agent_env.records.schema import Condition, ModelFacts
 from agent_env.runs.options.keywords import keyword_problem, keywords_of
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.plan import conditions_of
+from agent_env.runs.planning.conditions import conditions_of
 from agent_env.runs.studies.plan import PLURALS, Budget, StudyPlan, budget_problem
 from agent_env.runs.studies.toml_lines import Place, TomlLines
 

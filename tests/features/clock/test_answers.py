@@ -15,7 +15,7 @@ from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.temporal_table import as_of
 from agent_env.records.schema import Condition, Message, ToolCall
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.plan import samples_of, task_of
+from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.modifiers import modified

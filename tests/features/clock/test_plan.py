@@ -14,8 +14,9 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.options.run_options import ForkOptions, RunOptions
+from agent_env.runs.planning.conditions import conditions_of
 from agent_env.runs.planning.draft import Draft, drafted
-from agent_env.runs.planning.plan import conditions_of, samples_of, task_of
+from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.tasks.modifiers import modified
 from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
