@@ -18,7 +18,7 @@ from pathlib import Path
 from agent_env.families.tdbench.sample import answer_in, rows_of
 from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
-from agent_env.records.schema import Condition, Episode, MaterialTable, Sample
+from agent_env.records.schema import Condition, Episode, MaterialTable, Sample, World
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
@@ -48,7 +48,7 @@ def main() -> None:
     print(f"{len(samples)} questions on {len(DAYS)} days; of {len(made.samples)} drawn ones")
     print(f"{len(left_out)} cannot be asked on each day, or never change")
     policies: dict[str, Answers] = {
-        "reads": lambda sample, day: sample.on_day(day).gold,
+        "reads": lambda sample, day: sample.in_world(World(today=day)).gold,
         "remembers": lambda sample, day: sample.gold,
         "ignores the date": lambda sample, day: first_answer(sample, tables),
     }
@@ -107,7 +107,7 @@ def report(
     """The shares, and how many episodes do not show what the policy does."""
     unlike = 0
     for sample in samples:
-        golds = {day: set(sample.on_day(day).gold) for day in DAYS}
+        golds = {day: set(sample.in_world(World(today=day)).gold) for day in DAYS}
         for day in DAYS:
             given = set(answers(sample, day))
             follows = given == golds[day]

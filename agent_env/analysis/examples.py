@@ -13,7 +13,6 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.statistics.provenance import reason_of
 from agent_env.analysis.study import Arm, Observation
 from agent_env.records.schema import Sample
-from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.judging import gold_text, sample_question
 
 
@@ -135,7 +134,7 @@ def _example(
         answers.append(ExampleAnswer(arm.label, answer, score, arm.run, name))
     if not answers:
         return None
-    asked = sample_under(sample, after.condition)
+    asked = sample.in_world(after.condition.world)
     return Example(
         title, sample.id, sample_question(asked), gold_text(asked), tuple(answers),
         "" if record is None else reason_of(record.failure) or record.because,

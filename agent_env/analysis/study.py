@@ -21,7 +21,7 @@ from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Condition, Episode, ModelFacts, Sample, Score
 from agent_env.scoring.calls_in_text import answer_with_call
-from agent_env.tasks.conditions import sample_under
+from agent_env.tasks.conditions import world_of
 from agent_env.tasks.shortcut_scores import answered_by
 from agent_env.tasks.shortcuts import Shortcut
 from agent_env.tasks.task import AnalysisHooks, Task
@@ -114,7 +114,7 @@ class RunData:
         days = {c.name: as_of or (c.today if has_days else None) for c in manifest.conditions}
         records = Provenances(task, manifest.conditions, days=days)
         for episode, score in scored:
-            sample = sample_under(by_id[episode.sample], episode.condition)
+            sample = by_id[episode.sample].in_world(world_of(episode.condition))
             observed[episode.condition].append(observe(episode, score, facts))
             records.add(sample, episode, score)
         spending = {

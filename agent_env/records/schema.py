@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -69,6 +71,17 @@ class Proof(Record):
     first and the second, the third and the fourth, and so on."""
 
 
+@dataclass(frozen=True, slots=True)
+class World:
+    """The world in which a sample is asked; by default the plain one."""
+
+    today: str | None = None
+    """The day that it is there, YYYY-MM-DD; None for the real one."""
+    is_shifted: bool = False
+    """Whether the same things have other dates."""
+    wording: Wording = "implicit"
+
+
 class Sample(Record):
     """One question with its gold answer. Families add their own typed fields."""
 
@@ -97,28 +110,28 @@ class Sample(Record):
 
     @model_validator(mode="after")
     def _check_twin(self) -> Self:
-        self.in_shifted_world()
+        self.in_world(World(is_shifted=True))
         return self
 
     def worded(self, wording: Wording) -> Self:
         """The sample as conditions of this wording ask it, with the gold of that wording."""
         return self
 
-    def on_day(self, day: str | None) -> Self:
-        """The sample as it is asked where that is today."""
-        if not (fields := self.by_day.get(day or "")):
-            return self
-        plain = self.model_dump(mode="json", exclude={"by_day"})
-        twin = type(self).model_validate(plain | fields | {"id": self.id})
-        return twin.model_copy(update={"by_day": self.by_day})
+    def in_world(self, world: World) -> Self:
+        """The sample as it is asked there: with the gold and texts of that world, of its day, and
+        of its wording."""
+        its: Self = self
+        if world.is_shifted and self.ablation is not None and self.ablation.shifted is not None:
+            its = self._with(self.ablation.shifted.sample, "ablation")
+        if fields := its.by_day.get(world.today or ""):
+            its = its._with(fields, "by_day")
+        return its.worded(world.wording)
 
-    def in_shifted_world(self) -> Self:
-        """The sample with the gold and texts of its shifted world; itself where it has none."""
-        if self.ablation is None or self.ablation.shifted is None:
-            return self
-        plain = self.model_dump(mode="json", exclude={"ablation"})
-        twin = type(self).model_validate(plain | self.ablation.shifted.sample | {"id": self.id})
-        return twin.model_copy(update={"ablation": self.ablation})
+    def _with(self, fields: Mapping[str, JsonValue], kept: str) -> Self:
+        """The sample with these fields, checked as any other; `kept` stays as it is."""
+        plain = self.model_dump(mode="json", exclude={kept})
+        twin = type(self).model_validate(plain | dict(fields) | {"id": self.id})
+        return twin.model_copy(update={kept: getattr(self, kept)})
 
 
 class MaterialTable(Record):
@@ -173,6 +186,12 @@ class Condition(Record):
     """Whose loop it is; None for our own."""
     features: Plain[tuple[str, ...]] = Field(default=(), exclude_if=lambda texts: not texts)
     """What modifiers without a field of their own say, as the name has it."""
+
+    @property
+    def world(self) -> World:
+        """In which it asks samples."""
+        ablation = None if self.disturbance is None else self.disturbance.ablation
+        return World(self.today, ablation == "shifted", self.wording)
 
 
 # Messages between model and harness ---------------------------------------------------------------

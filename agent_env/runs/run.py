@@ -19,7 +19,7 @@ from agent_env.records.safe_files import is_safe
 from agent_env.records.schema import StopReason
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.runs.logs import logs
-from agent_env.tasks.conditions import sample_under
+from agent_env.tasks.conditions import world_of
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.scorers import (
     AUTHORS_SCORER,
@@ -193,7 +193,7 @@ class Run(RunFolder):
 
     def asked_sample(self, episode: schema.Episode) -> Sample:
         """The episode's sample, as its condition asks it."""
-        return sample_under(self.samples_by_id[episode.sample], episode.condition)
+        return self.samples_by_id[episode.sample].in_world(world_of(episode.condition))
 
     # What came of it -------------------------------------------------------------------------
 

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from agent_env.tasks.answer_forms import AnswerForm as AnswerForm
     from agent_env.tasks.conditions import WORDINGS as WORDINGS
     from agent_env.tasks.conditions import parse_condition as parse_condition
-    from agent_env.tasks.conditions import sample_under as sample_under
     from agent_env.tasks.conditions import tools_of as tools_of
     from agent_env.tasks.family import Family as Family
     from agent_env.tasks.family import SampleSet as SampleSet

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from agent_env.records.schema import ToolSpec as ToolSpec
     from agent_env.records.schema import Usage as Usage
     from agent_env.records.schema import Wording as Wording
+    from agent_env.records.schema import World as World
     from agent_env.records.tool_traits import AgentUse as AgentUse
 
 __getattr__, __dir__ = on_demand(__file__)

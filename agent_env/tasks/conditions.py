@@ -6,11 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeVar
 
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
-from agent_env.records.schema import Condition, Sample, Wording
+from agent_env.records.schema import Condition, Wording, World
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.tasks.modifiers import (
     CHOICES,
@@ -54,7 +53,6 @@ CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 Tools = Mapping[str, ToolTraits]
 """Plugged-in tools by name."""
 NO_TOOLS: Tools = MappingProxyType({})
-AnySample = TypeVar("AnySample", bound=Sample)
 
 
 def parse_conditions(
@@ -97,16 +95,9 @@ def wording_of(name: str) -> Wording:
     return next((wording for wording in WORDINGS if wording in parts), "implicit")
 
 
-def sample_under(sample: AnySample, condition: Condition | str) -> AnySample:
-    """The sample as the condition, or the one of this name, asks it: in its shifted world where the
-    web is shifted, on the day of the condition, with the gold of the wording."""
-    name, wording = (
-        (condition, wording_of(condition))
-        if isinstance(condition, str)
-        else (condition.name, condition.wording)
-    )
-    its_world = sample.in_shifted_world() if said_in(name, "disturbance") == "shifted" else sample
-    return its_world.on_day(today_of(name)).worded(wording)
+def world_of(name: str) -> World:
+    """In which the condition of this name asks samples."""
+    return World(today_of(name), said_in(name, "disturbance") == "shifted", wording_of(name))
 
 
 def today_of(name: str) -> str | None:

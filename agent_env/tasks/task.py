@@ -13,7 +13,7 @@ from agent_env.protocols import Limits, Scorer, Strategy
 from agent_env.records.disturbance import ChangedPage, ShiftedWorld, WebAblation
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
-from agent_env.tasks.conditions import sample_under, wording_of
+from agent_env.tasks.conditions import wording_of, world_of
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.features import features
 from agent_env.tasks.modifiers import said_in
@@ -186,7 +186,7 @@ class Task:
         condition is made here. An error of the scorer becomes a score with the outcome
         `scorer_failed`; only ConfigError is raised, such as for a missing extra."""
         try:
-            score = self.scorer(sample_under(sample, episode.condition), episode)
+            score = self.scorer(sample.in_world(world_of(episode.condition)), episode)
             if not isinstance(score, Score):  # of a scorer of the user's own
                 raise TypeError(f"it gave {type(score).__name__}, not a Score")
             score = self._with_ablation(score, sample, episode)
@@ -219,7 +219,7 @@ class Task:
 
     def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
         """The first messages for the sample in the condition's world."""
-        return with_today(self.prompt(sample_under(sample, condition), condition), condition)
+        return with_today(self.prompt(sample.in_world(condition.world), condition), condition)
 
     def form_under(self, condition: Condition, sample: Sample) -> AnswerForm | None:
         """The form that the server holds the answer to; None where it is free. ConfigError where

@@ -191,13 +191,12 @@ class RunComponents:
             supplies = replace(supplies, tables=self._tables(traits, sample))
         if traits.needs_web:
             # Each episode's own, as its guard and its disturbance know the sample
-            from agent_env.tasks.conditions import sample_under
             from agent_env.web.guards import Guard, GuardedFetcher, GuardedSearch
             from agent_env.web.stored import CachedFetcher
 
             if self.web is None:
                 raise ConfigError("a condition needs the web, and the run's 'web' names none")
-            asked = sample_under(sample, condition)
+            asked = sample.in_world(condition.world)
             web = self.web.on(condition.today)
             guard = Guard.of(asked, self.web_settings, condition.today if web.foreign else None)
             if condition.disturbance is not None:

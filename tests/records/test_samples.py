@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from agent_env.records.schema import Sample
+from agent_env.records.schema import Sample, World
 
 PAGE = {"was": None, "url": "https://example.org/a"}
 
@@ -17,7 +17,7 @@ def _shifted(**fields):
 
 
 def test_the_twin_in_the_shifted_world_keeps_its_id():
-    twin = _shifted(gold=["2"], id="../../b").in_shifted_world()
+    twin = _shifted(gold=["2"], id="../../b").in_world(World(is_shifted=True))
     assert (twin.id, twin.gold) == ("a", ("2",))
 
 

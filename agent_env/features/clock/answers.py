@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 
 from agent_env.sdk.family import CannotShift, Task, tools_of
-from agent_env.sdk.records import Condition, Episode, Sample, Score, ToolCall
+from agent_env.sdk.records import Condition, Episode, Sample, Score, ToolCall, World
 from agent_env.sdk.scoring import stands_in
 
 FOLLOWS, OTHER_DAY, PRESENT = "follows_clock", "other_day", "present"
@@ -36,8 +36,8 @@ def states_of(task: Task, sample: Sample) -> list[tuple[date, Sample]]:
             fields = dict(task.on_day(sample, day))
         except CannotShift:  # before its world, or behind it
             continue
-        by_day = {str(day): fields}
-        states.append((day, sample.model_copy(update={"by_day": by_day}).on_day(str(day))))
+        moved = sample.model_copy(update={"by_day": {str(day): fields}})
+        states.append((day, moved.in_world(World(today=str(day)))))
     return states
 
 
@@ -51,7 +51,7 @@ def clock_metrics(task: Task, sample: Sample, episode: Episode, score: Score, da
     if sample.by_day.get(day):
         follows = score.metrics.get(task.right_metric) == 1
         others = {
-            other: not follows and is_right(sample.on_day(other))
+            other: not follows and is_right(sample.in_world(World(today=other)))
             for other in sample.by_day
             if other != day
         }

@@ -11,7 +11,6 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.errors import AgentEnvError
 from agent_env.records.schema import Score
 from agent_env.records.trace_events import Event
-from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.judging import gold_text
 from agent_env.tasks.modifiers import modifier_of
 
@@ -46,14 +45,14 @@ def assess(run: Run, events: list[Event]) -> Assessment:
         if (condition := conditions.get(episode.condition)) is None:
             return Assessment(score, None, f"run.json has no condition '{episode.condition}'")
         records = Provenances(task, run.manifest.conditions, run.find_faults)
-        records.add(asked := sample_under(sample, condition), episode, score)
+        records.add(asked := sample.in_world(condition.world), episode, score)
         for other in conditions.values():
             trace = run.trace_of(f"{other.name}/{sample.id}.{episode.repeat}")
             world = modifier_of("disturbance")
             is_other = other != condition and bool(world and world.is_twin(condition, other))
             if trace and is_other and trace.exists() and (recorded := run.events(trace).events):
                 its = fold(recorded)
-                records.add(sample_under(sample, other), its, task.score(sample, its))
+                records.add(sample.in_world(other.world), its, task.score(sample, its))
         record = records.by_episode()[condition.name, sample.id, episode.repeat]
         return Assessment(score, record, gold=gold_text(asked))
     except (AgentEnvError, ValueError) as exc:

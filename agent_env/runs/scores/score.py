@@ -257,7 +257,6 @@ def _context_of(
     """The manifest, sample and assessment of a trace; the last names what is missing."""
     from agent_env.runs.run import Run
     from agent_env.runs.scores.assessment import Assessment, assess
-    from agent_env.tasks.conditions import sample_under
 
     path = trace.absolute().parent.parent.parent
     if not (path / "run.json").exists():
@@ -272,7 +271,7 @@ def _context_of(
         return manifest, None, Assessment(None, None, "the trace has no beginning")
     verdict = assess(run, events)
     sample = run.sample(events[0].sample) if verdict.score else None
-    asked = sample and sample_under(sample, events[0].condition)
+    asked = sample and sample.in_world(events[0].condition.world)
     return manifest, asked, verdict
 
 

@@ -39,7 +39,7 @@ from agent_env.records.trace_events import (
 from agent_env.registry import NO_PLUGINS
 from agent_env.runs.options.run_options import ReplayOptions, TrustRun
 from agent_env.runs.run import Run
-from agent_env.tasks.conditions import parse_condition, sample_under
+from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.sample_files import parse_samples
 from agent_env.tasks.task import Task
@@ -260,12 +260,12 @@ async def _gold(case: Case) -> Judgement:
     with_tables = make_model("rememberer", None, {}, NO_PLUGINS)
     findings, missed = [], 0
     for sample in samples:
-        gold = sample_under(sample, explicit).gold
+        gold = sample.in_world(explicit.world).gold
         if (answer := await _wrong_answer(task, sample, explicit, solver)) is not None:
             findings.append(f"{sample.id}: the gold is {', '.join(gold or ()) or 'none'}, and the "
                             f"second solver finds {answer}")  # fmt: skip
             continue
-        others = [each for each in asked if sample_under(sample, each).gold != gold]
+        others = [each for each in asked if sample.in_world(each.world).gold != gold]
         wrong = [await _wrong_answer(task, sample, each, with_tables) for each in others]
         missed += any(answer is not None for answer in wrong)
     solved = len(samples) - len(findings) - missed

@@ -11,8 +11,7 @@ from agent_env.families.time_puzzles.family import FAMILY
 from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.tables import shipped_tables
-from agent_env.records.schema import Condition
-from agent_env.tasks.conditions import sample_under
+from agent_env.records.schema import Condition, World
 from agent_env.tasks.modifiers import modified
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
@@ -98,7 +97,7 @@ def test_the_gold_and_answers_of_each_day(made):
     assert len(kept.samples) > 25
     for sample in kept.samples:
         for condition in CONDITIONS:
-            own = sample_under(sample, condition)
+            own = sample.in_world(condition.world)
             today = date.fromisoformat(condition.today)
             (message,) = task.prompt_under(sample, condition)
             assert condition.today not in message.content
@@ -117,11 +116,12 @@ def test_the_gold_and_answers_of_each_day(made):
         s for s in sample_set.samples if s.facts[0].unit == "month" and s.facts[0].back == 1
     )
     kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
-    own = sample_under(next(s for s in kept.samples if s.id == sample.id), CONDITIONS[0])
+    own = next(s for s in kept.samples if s.id == sample.id).in_world(CONDITIONS[0].world)
     assert "2024-01-01 to 2024-01-31" in own.explicit_constraints[0]
     sample = kept.samples[0]
+    then = sample.in_world(World(today=HARD[0]))
     said = {"MY ANSWER: " + ", ".join(sample.gold): (0.0, 1.0),
-            "MY ANSWER: " + ", ".join(sample.on_day(HARD[0]).gold): (1.0, 0.0)}  # fmt: skip
+            "MY ANSWER: " + ", ".join(then.gold): (1.0, 0.0)}  # fmt: skip
     for text, expected in said.items():
         episode = ended(text, sample.id, CONDITIONS[0].name, stop_reason="answered")
         metrics = task.score(sample, episode).metrics

@@ -13,10 +13,9 @@ from agent_env.features.clock import DAY
 from agent_env.features.clock.answers import in_years
 from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.temporal_table import as_of
-from agent_env.records.schema import Condition, Message, ToolCall
+from agent_env.records.schema import Condition, Message, ToolCall, World
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.questions import samples_of, task_of
-from agent_env.tasks.conditions import sample_under
 from agent_env.tasks.family import by_digest
 from agent_env.tasks.modifiers import modified
 from agent_env.tasks.task import CannotShift
@@ -72,7 +71,7 @@ def test_the_gold_of_each_day_is_that_of_the_table_as_of_it_and_the_question_nam
     golds = {}
     for sample in samples:
         for condition in CONDITIONS:
-            own = sample_under(sample, condition)
+            own = sample.in_world(condition.world)
             assert sorted(own.gold) == sorted(holding(sample, condition.today)), sample.id
             golds[sample.id, condition.today] = own.gold
             (message,) = task.prompt_under(sample, condition)
@@ -98,7 +97,7 @@ def test_policies_that_read_remember_or_ignore_the_date_are_told_apart_exactly(a
             for condition in CONDITIONS:
                 names = policy(sample, condition.today)
                 metrics = task.score(sample, episode(sample, condition, names)).metrics
-                golds = {day: set(sample.on_day(day).gold) for day in DAYS}
+                golds = {day: set(sample.in_world(World(today=day)).gold) for day in DAYS}
                 is_right = set(names) == golds[condition.today]
                 expected = {
                     "answer": is_right,
@@ -186,5 +185,5 @@ def test_what_is_not_there_on_a_day_is_not_asked(asked):
     assert all(sample.by_day == {} for sample in kept.samples)
     _, samples = asked
     for style, sample in enumerate(samples[:3]):
-        (parse, *_) = parse_question(sample.on_day(DAYS[style]).question)
+        (parse, *_) = parse_question(sample.in_world(World(today=DAYS[style])).question)
         assert (parse.kind, parse.keys) == ("current", sample.asked)

@@ -25,7 +25,7 @@ from agent_env.features.facts.tables.articles import article_url, event_title
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.disturbance import Disturbance, SampleAblation
 from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Sample
+from agent_env.records.schema import Sample, World
 from agent_env.scoring.evidence import stands_in
 from agent_env.web.full_text import FullText
 from agent_env.web.opened import Web
@@ -105,7 +105,7 @@ def test_no_page_of_another_web_says_the_plain_date(ablated, web, texts):
             assert saying(left, title, proof.dates) == []
     for puzzle in ablated:
         shifted = overlay(puzzle, SHIFTED, web)
-        left, twin = pages_under(shifted, texts), puzzle.in_shifted_world()
+        left, twin = pages_under(shifted, texts), puzzle.in_world(World(is_shifted=True))
         url = article_url(event_title(puzzle.event))
         (plain,) = (proof for proof in puzzle.proofs if url in proof.urls)
         (other,) = (proof for proof in twin.proofs if url in proof.urls)

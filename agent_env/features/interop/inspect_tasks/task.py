@@ -32,7 +32,7 @@ from agent_env.features.interop.inspect_chat import from_output, to_inspect, to_
 from agent_env.features.interop.inspect_tasks.parameters import run_options
 from agent_env.features.interop.inspect_tasks.scorer import ended_by_limit, episode_score, keep
 from agent_env.sdk.errors import AgentEnvError, ConfigError, EpisodeError, ModelError
-from agent_env.sdk.family import modifiers, sample_under
+from agent_env.sdk.family import modifiers
 from agent_env.sdk.records import Condition, Message, Reply
 from agent_env.sdk.run import (
     Environment,
@@ -238,7 +238,7 @@ def _samples(run: Run, condition: Condition, about: Mapping[str, Any]) -> list[S
             Sample(
                 id=sample.id,
                 input=[to_inspect(message) for message in run.first_messages(sample, condition)],
-                target=list(sample_under(sample, condition).gold),
+                target=list(sample.in_world(condition.world).gold),
                 metadata={
                     **groups,
                     **about,
