@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from agent_env.errors import ConfigError
 from agent_env.registry import hook
 
 if TYPE_CHECKING:
@@ -45,6 +46,16 @@ class Logs(Protocol):
     @staticmethod
     def import_log(log: Path, out: Path, note: Note, columns: Path | None = None) -> list[Path]:
         """Makes a run of the log, or several; their folders."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether it is another tool's; a folder is none where nothing reads such logs."""
+    try:
+        return logs().is_log(path)
+    except ConfigError:
+        if path.is_dir():
+            return False
+        raise
 
 
 def logs() -> Logs:

@@ -13,7 +13,7 @@ from agent_env.extras import FOR_FIGURES, FOR_REPORT, need_extra
 from agent_env.models.addresses import short_names
 from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
-from agent_env.runs.logs import logs
+from agent_env.runs.logs import is_log, logs
 from agent_env.runs.run import Run
 from agent_env.runs.study import find_runs, read_manifests, read_study
 from agent_env.tasks.sample_files import write_whole
@@ -113,7 +113,7 @@ def compare_tasks(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> list[TaskComparison]:
     """Compares all conditions of all runs, each task by itself; or logs of other tools."""
-    if options.columns is not None or any(map(logs().is_log, options.runs)):
+    if options.columns is not None or any(map(is_log, options.runs)):
         return [_compare_logs(options, note)]
     folders: dict[str, list[Path]] = {}
     for path in find_runs(options.runs, note):
@@ -132,7 +132,7 @@ def compare_tasks(
 
 
 def _compare_logs(options: CompareOptions, note: Callable[[str], None]) -> TaskComparison:
-    if runs := [path for path in options.runs if path.is_dir() and not logs().is_log(path)]:
+    if runs := [path for path in options.runs if path.is_dir() and not is_log(path)]:
         raise ConfigError(
             f"{runs[0]} is not a log: compare runs with runs, and logs with logs; "
             "agent-env episodes import makes a run of a log"
