@@ -82,12 +82,21 @@ class DayRange:
 
     def dates(self, days: DaySet) -> Iterator[date]:
         """The days of a set in order."""
-        text = f"{days:b}"
-        top = len(text) - 1
+        low = max((days & -days).bit_length() - 1, 0)
+        text = f"{days >> low:b}"
+        top = low + len(text) - 1
         at = text.rfind("1")
         while at != -1:
             yield self.day(top - at)
             at = text.rfind("1", 0, at)
+
+    @staticmethod
+    def size_to(days: DaySet, most: int) -> int:
+        """How many days a set has; of one with more than `most`, some number above it. A slice of a
+        large set is mostly enough to tell that it has many."""
+        top = days.bit_length()
+        part = (days >> (top - (top >> 3))).bit_count()
+        return part if part > most else days.bit_count()
 
     def draw(self, days: DaySet, rng: Random) -> date:
         """A random day of a set that is not empty, with equal probabilities."""
@@ -95,13 +104,12 @@ class DayRange:
         within = days >> low
         span = within.bit_length()
         bits = within.to_bytes(span // 8 + 1, "little")
-        random = rng.random
-        for _ in range(400):  # fails only for a very sparse set
-            place = int(random() * span)
+        for number in islice(iter(rng.random, None), 400):  # fails only for a very sparse set
+            place = int(number * span)
             if bits[place >> 3] >> (place & 7) & 1:
                 return self.day(low + place)
-        number = rng.choice(range(days.bit_count()))
-        return next(islice(self.dates(days), number, None))
+        nth = rng.choice(range(days.bit_count()))
+        return next(islice(self.dates(days), nth, None))
 
     def runs(self, days: DaySet) -> list[tuple[date, date]]:
         """The runs of consecutive days of a set, in order."""

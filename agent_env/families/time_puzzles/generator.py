@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.day_sets import DaySets
@@ -151,18 +151,6 @@ def _least_used(open_: _ByLevel, level_counts: Mapping[Level, int]) -> list[Fact
     return [k for level, kinds in open_.items() if level_counts[level] == fewest for k in kinds]
 
 
-def _take(
-    open_: _ByLevel, among: list[FactKind], checked: bool, evenly: bool, rng: Random
-) -> FactKind:
-    """Draws a kind by weight; removes its category and conflicting kinds from `open_`."""
-    kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
-    excluded = _EXCLUDED.get(kind.name, frozenset()) if checked else frozenset()
-    category = kind.category
-    for level, kinds in open_.items():
-        open_[level] = [k for k in kinds if k.category != category and k.name not in excluded]
-    return kind
-
-
 def _excluded_by(name: str) -> frozenset[str]:
     """The conflicting kinds in a checked puzzle."""
     if name in _YEAR_PINS:
@@ -191,8 +179,7 @@ class Shape:
     solutions: int
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Facts chosen so far in a search."""
 
     entries: tuple[Entry, ...]
@@ -253,6 +240,10 @@ class Generator:
         self._sets = DaySets(days, tables)
         self._wording = Wording(tables, self._sets)
         self._candidates = Candidates(tables, self._sets, calendars, kinds)
+        self._open: dict[str, _ByLevel] = {}
+        self._removed = {
+            name: self._removed_by(kind) for name, kind in self._candidates.kinds.items()
+        }
         self._guarantees = Guarantees(self._sets, tables)
 
     def puzzle(self, shape: Shape, rng: Random, name: str) -> TimePuzzle:
@@ -289,11 +280,7 @@ class Generator:
         # up to `count` kinds beside the event; `checked` excludes combinations that the checks
         # reject
         count = shape.facts - 1
-        unfit = UNFIT[outline.relation] if self._checked else frozenset()
-        open_: _ByLevel = {"year": [], "month": [], "day": []}
-        for kind in self._candidates.kinds.values():
-            if kind.name not in unfit:
-                open_[kind.level].append(kind)
+        open_ = self._open_for(outline.relation)
         event_level: Level = "year" if outline.relation == "years" else outline.relation
         level_counts: dict[Level, int] = {"year": 0, "month": 0, "day": 0}
         level_counts[event_level] += 1
@@ -301,10 +288,10 @@ class Generator:
         for name in (outline.lead, outline.feature):
             named = [kind for own in open_.values() for kind in own if kind.name == name]
             if named and len(kinds) < count:
-                kinds.append(_take(open_, named, self._checked, False, rng))
+                kinds.append(self._take(open_, named, False, rng))
                 level_counts[kinds[-1].level] += 1
         while len(kinds) < count and any(open_.values()):
-            kind = _take(open_, _least_used(open_, level_counts), self._checked, count >= MANY, rng)
+            kind = self._take(open_, _least_used(open_, level_counts), count >= MANY, rng)
             level_counts[kind.level] += 1
             kinds.append(kind)
         if event is None or len(kinds) < shape.facts - 1:
@@ -320,9 +307,37 @@ class Generator:
         if domain:
             seed_date = self._days.draw(domain, rng)
             options = self._options(kinds, seed_date, rng)
-            start = Chosen((event,), event.days, (self._everything & ~event.days,))
+            start = Chosen((event,), event.days, (self._everything ^ event.days,))
             for entries in self._search(start, options, shape.solutions):
                 yield entries, seed_date
+
+    def _removed_by(self, kind: FactKind) -> dict[Level, frozenset[str]]:
+        """The kinds that cannot stand beside this one, by level: those of its category and, in a
+        checked puzzle, those that conflict with it."""
+        excluded = _EXCLUDED.get(kind.name, frozenset()) if self._checked else frozenset()
+        removed: dict[Level, frozenset[str]] = {}
+        for each in self._candidates.kinds.values():
+            if each.category == kind.category or each.name in excluded:
+                removed[each.level] = removed.get(each.level, frozenset()) | {each.name}
+        return removed
+
+    def _take(self, open_: _ByLevel, among: list[FactKind], evenly: bool, rng: Random) -> FactKind:
+        """Draws a kind by weight; removes from `open_` what cannot stand beside it."""
+        kind = rng.choice(among) if evenly else rng.choices(among, [k.weight for k in among])[0]
+        for level, names in self._removed[kind.name].items():
+            open_[level] = [k for k in open_[level] if k.name not in names]
+        return kind
+
+    def _open_for(self, relation: Relation) -> _ByLevel:
+        """The kinds that can stand beside an event with this relation."""
+        if relation not in self._open:
+            unfit = UNFIT[relation] if self._checked else frozenset()
+            fit = [kind for kind in self._candidates.kinds.values() if kind.name not in unfit]
+            levels: tuple[Level, ...] = ("year", "month", "day")
+            self._open[relation] = {
+                level: [kind for kind in fit if kind.level == level] for level in levels
+            }
+        return dict(self._open[relation])
 
     def _event(self, shape: Shape, outline: Outline, rng: Random) -> Entry | None:
         """A fact about a random event; for a kind with one day a year, an event of enough years."""
@@ -372,9 +387,10 @@ class Generator:
         entries, *further = options
         # where checked, each further fact excludes a day
         least = solution_count + (len(further) if self._checked else 0)
+        size_to = self._days.size_to
         for entry in entries:
             solutions = chosen.solutions & entry.days
-            size = solutions.bit_count()
+            size = size_to(solutions, least)
             if size < least or (not further and size > least):
                 continue
             more = chosen.with_fact(entry, solutions, self._checked)
