@@ -77,15 +77,22 @@ def month_length(day: datetime.date) -> int:
 
 
 def lunar(day: datetime.date) -> tuple[int, int]:
-    """The lunar year and month; each month is computed once, at 29 days where it may have 30."""
+    """The lunar year and month; all months from one winter solstice to the next are computed at
+    once, as sxtwl computes each such year anew whenever it comes to another one."""
     import sxtwl
 
     at = day.toordinal()
     if at not in LUNAR:
-        moon = sxtwl.fromSolar(day.year, day.month, day.day)
-        first = at - moon.getLunarDay() + 1
-        month = (moon.getLunarYear(), moon.getLunarMonth())
-        LUNAR.update(dict.fromkeys(range(first, max(at + 1, first + 29)), month))
+        year = day.year + ((day.month, day.day) > (12, 20))
+        start = min(at, datetime.date(year - 1, 12, 23).toordinal())
+        while start <= max(at, datetime.date(year, 12, 19).toordinal()):
+            when = datetime.date.fromordinal(start)
+            moon = sxtwl.fromSolar(when.year, when.month, when.day)
+            first = start - moon.getLunarDay() + 1
+            month = (moon.getLunarYear(), moon.getLunarMonth())
+            following = max(start + 1, first + 29)  # each month has 29 days, or 30
+            LUNAR.update(dict.fromkeys(range(first, following), month))
+            start = following
     return LUNAR[at]
 
 
