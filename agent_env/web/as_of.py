@@ -22,7 +22,6 @@ from agent_env.errors import ToolError
 from agent_env.records.manifest import Undated
 from agent_env.records.pages import Page, StatedDay
 from agent_env.scoring.evidence import WRITTEN_DATES
-from agent_env.web.fetch_content import read_content
 from agent_env.web.metadata import all_dates, day_of, stated
 
 LATER, CHANGED, NO_DATE, MENTIONS = "later", "changed", "undated", "mentions-later"
@@ -114,6 +113,8 @@ def dates_of(page: Page) -> tuple[StatedDay, ...]:
     """Every date that is stated of the page, found now where nobody looked before."""
     if page.dates is not None:
         return page.dates
+    from agent_env.web.fetch_content import read_content
+
     try:
         found = read_content(page.body, page.content_type, page.url).metadata.dates
     except ToolError:

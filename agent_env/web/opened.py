@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-import httpx
-
 from agent_env.errors import ConfigError
 from agent_env.protocols import Fetcher, SearchProvider
 from agent_env.records.manifest import WebSettings
@@ -27,7 +25,6 @@ from agent_env.web.addresses import parse_target
 from agent_env.web.full_text import FullText
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.plugin import FETCHERS, HTTP, OF_A_DAY, WIKI_REVISIONS, PluginFetcher
-from agent_env.web.providers.catalogue import make_provider
 from agent_env.web.stored import StoredFetcher, StoredSearch, ToldSearch, page_key
 
 MODES = ("sealed", "live", "record", "frozen")
@@ -79,6 +76,8 @@ async def open_live(
 ) -> Web:
     """The live web; with a file, what it gives is kept there."""
     assert settings.search is not None  # asked for before the run began
+    from agent_env.web.providers.catalogue import make_provider
+
     provider = make_provider(
         settings.search,
         access.key,
@@ -108,6 +107,8 @@ def _fetcher(settings: WebSettings, stack: AsyncExitStack, plugins: Plugins) -> 
     from agent_env.web.fetch import HttpFetcher
 
     if (url := settings.fetcher_url) is not None:
+        import httpx
+
         site = parse_target(url, frozenset({httpx.URL(url).netloc.decode()})).site
         permit, hosts = permit.implying((Reach.ADDRESS, url), Reach.HOST, site), hosts | {site}
     assert settings.as_of is not None  # refused before the run began

@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 
 from agent_env import lifeline
 from agent_env.errors import ConfigError, RunStopped
-from agent_env.models.server_facts import Health
 from agent_env.permits import Permit
 from agent_env.records.escaping import visible
 from agent_env.records.reach import Reach
@@ -127,6 +126,8 @@ class ServerProcess:
         """`words` stand for places in the command, such as `{port}`."""
         permit = served_permit(permit, command, base_url)
         self._command, self._log, self._note = filled(command, words), log, note
+        from agent_env.models.server_facts import Health  # which loads the client of models
+
         self._health = Health(base_url, permit=permit)
         self._process: asyncio.subprocess.Process | None = None
         self._keeper: asyncio.Task[None] | None = None
