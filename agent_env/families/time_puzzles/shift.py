@@ -255,7 +255,8 @@ def _changed_pages(
     that web was not rendered from these tables."""
     for level in LIKELY_FIRST:
         for invented in (tables.invented, not tables.invented):
-            world = replace(tables, invented=invented)
+            same = invented == tables.invented
+            world = tables if same else replace(tables, invented=invented)
             plain, shifted = (
                 [(s.url, s.title, s.text) for s in sheets]
                 for sheets in render_changed(world, there(world), level)

@@ -129,12 +129,19 @@ def render_all(
 def render_changed(
     plain: FactTables, moved: FactTables, level: Difficulty
 ) -> tuple[list[Sheet], list[Sheet]]:
-    """Of two worlds, the pages of each that depend on rows that the other does not have."""
-    makers = [{_key(make): make for make in _makers(each, level)} for each in (plain, moved)]
+    """Of two worlds, the pages of each that depend on rows that the other does not have. What makes
+    the pages of the plain one is kept for the next call."""
+    if not _kept or _kept[0][0] is not plain or _kept[0][1] != level:
+        _kept[:] = [(plain, level, {_key(make): make for make in _makers(plain, level)})]
+    makers = _kept[0][2], {_key(make): make for make in _makers(moved, level)}
     rest = ([m for key, m in own.items() if key not in other]
             for own, other in (makers, reversed(makers)))  # fmt: skip
     one, two = ([sheet for make in own for sheet in make()] for own in rest)
     return one, two
+
+
+_kept: list[tuple[FactTables, Difficulty, dict[tuple[object, ...], Maker]]] = []
+"""The plain world of the last call of `render_changed`, if any."""
 
 
 def _key(make: Maker) -> tuple[object, ...]:
