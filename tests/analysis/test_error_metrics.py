@@ -3,13 +3,15 @@
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.drawing import literal
-from agent_env.analysis.figures import all_figures
-from agent_env.analysis.html import inline_svg
 from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
+from tests.lazily import Lazily
+
+drawing, figures, html = (
+    Lazily(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
+)
 
 OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "python": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}
 
@@ -42,7 +44,7 @@ def test_a_smaller_error_is_better_has_an_interval_and_is_no_formula(comparison)
     assert table.notes[1] == "days_off: less is better, over the samples where it is defined."
     assert [row[1] for row in table.rows] == [5, 6]
     assert table.columns[4].name == "difference from base"
-    (axes,) = all_figures(comparison)["scores"].axes
-    axes.set_title(literal("big$model$x"))
-    assert inline_svg(axes.get_figure(), "x")
+    (axes,) = figures.all_figures(comparison)["scores"].axes
+    axes.set_title(drawing.literal("big$model$x"))
+    assert html.inline_svg(axes.get_figure(), "x")
     assert axes.title._preprocess_math(axes.get_title()) == ("big$model$x", False)

@@ -7,13 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize_scalar
-from scipy.stats import permutation_test, spearmanr, t
-from statsmodels.api import OLS
-from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.power import NormalIndPower
-from statsmodels.stats.proportion import proportion_confint
 
 from agent_env.analysis.intervals import (
     Estimate,
@@ -25,6 +18,13 @@ from agent_env.analysis.intervals import (
     sign_flip_p,
     student_quantile,
     tango,
+)
+from tests.lazily import Lazily
+
+optimize, stats, statsmodels = map(Lazily, ("scipy.optimize", "scipy.stats", "statsmodels.api"))
+contingency_tables, multitest, power, proportion = (
+    Lazily(f"statsmodels.stats.{name}")
+    for name in ("contingency_tables", "multitest", "power", "proportion")
 )
 
 COUNTS = st.integers(0, 60)
@@ -43,7 +43,7 @@ def ends(estimate):
 def test_a_rate_of_independent_samples_has_wilsons_interval(hits, n):
     hits = min(hits, n)
     found = of([1.0] * hits + [0.0] * (n - hits)).estimate(0, "rate")
-    theirs = proportion_confint(hits, n, method="wilson")
+    theirs = proportion.proportion_confint(hits, n, method="wilson")
     assert ends(found) == pytest.approx(theirs, abs=1e-9)
     assert found.effective == n
 
@@ -57,7 +57,9 @@ def likeliest_share(up, down, n, delta):
         return -sum(c * np.log(max(s, 1e-300)) for c, s in zip(counts, shares, strict=True) if c)
 
     low, high = max(0.0, -delta), (1 - delta) / 2
-    return minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}).x
+    return optimize.minimize_scalar(
+        loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
+    ).x
 
 
 @pytest.mark.parametrize(("up", "down", "n"), [(9, 2, 30), (1, 0, 12), (40, 31, 300), (5, 6, 11)])
@@ -82,7 +84,9 @@ def test_clusters_and_repeats_count_by_the_effective_n():
     shared = of(values, clusters).estimate(0, "rate")
     assert shared.effective == pytest.approx(19)  # whole clusters, less one for the variance
     assert shared.low < of(values).estimate(0, "rate").low
-    fit = OLS(values, np.ones(40)).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    fit = statsmodels.OLS(values, np.ones(40)).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters}
+    )
     assert of(values, clusters).errors[0] == pytest.approx(fit.bse[0])
     repeats = of([0.5] * 20 + [0.25, 0.75] * 10).estimate(0, "rate")
     assert repeats.effective > 40
@@ -103,7 +107,7 @@ def test_simultaneous_intervals_are_never_narrower(kind, values):
 def test_means_and_what_has_no_interval():
     rng = np.random.default_rng(1)
     few = rng.normal(size=8)
-    half = t.isf(0.025, 7) * few.std(ddof=1) / sqrt(8)
+    half = stats.t.isf(0.025, 7) * few.std(ddof=1) / sqrt(8)
     found = of(few).estimate(0, "mean")
     assert ends(found) == pytest.approx((few.mean() - half, few.mean() + half))
     assert found.method == "Student's t"
@@ -120,14 +124,18 @@ def test_means_and_what_has_no_interval():
 
 @given(COUNTS, COUNTS)
 def test_p_of_rates_is_exact_mcnemar(better, worse):
-    theirs = mcnemar([[3, better], [worse, 5]], exact=True).pvalue if better + worse else 1.0
+    theirs = (
+        contingency_tables.mcnemar([[3, better], [worse, 5]], exact=True).pvalue
+        if better + worse
+        else 1.0
+    )
     ours = sign_flip_p(np.array([1.0] * better + [-1.0] * worse + [0.0] * 4))
     assert ours == pytest.approx(min(1.0, theirs))
 
 
 def test_p_of_means_flips_the_signs_of_clusters():
     deltas = np.array([0.5, -0.25, 1.0, 1.0, 0.0, 0.75])
-    theirs = permutation_test(
+    theirs = stats.permutation_test(
         (deltas, np.zeros(6)), lambda a, b: np.mean(a - b), permutation_type="samples",
         n_resamples=np.inf,
     )  # fmt: skip
@@ -143,18 +151,22 @@ def test_p_of_means_flips_the_signs_of_clusters():
     "p_values", [[0.01, 0.04, 0.03, 0.005], [0.5, 0.5, 0.9], [0.0, 1.0, 0.02, 0.02]]
 )
 def test_holm_is_that_of_statsmodels(p_values):
-    assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
+    assert holm(p_values) == pytest.approx(
+        list(multitest.multipletests(p_values, method="holm")[1])
+    )
     assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
 
 
 @given(st.floats(1e-7, 0.499), st.integers(1, 600))
 def test_students_quantile_is_that_of_scipy(tail, df):
-    assert student_quantile(tail, df) == pytest.approx(float(t.isf(tail, df)), rel=1e-5, abs=1e-8)
+    assert student_quantile(tail, df) == pytest.approx(
+        float(stats.t.isf(tail, df)), rel=1e-5, abs=1e-8
+    )
 
 
 def test_what_can_be_found_by_second_sources():
     error = 0.05
-    theirs = NormalIndPower(ddof=0).solve_power(nobs1=100, alpha=0.05, power=0.8, ratio=0)
+    theirs = power.NormalIndPower(ddof=0).solve_power(nobs1=100, alpha=0.05, power=0.8, ratio=0)
     half = 1.959964 * 0.1 * 0.5
     assert minimum_detectable_effect(-half, half) == pytest.approx(0.5 * theirs, abs=1e-5)
     # Connor (1987): discordant 0.3, difference 0.1: (1.96 √.3 + .8416 √.29)² / .01 = 233.04
@@ -162,5 +174,5 @@ def test_what_can_be_found_by_second_sources():
     assert samples_needed(0.0, error, 100) is None
     x, y = [1, 2, 2, 4, 5, 9], [2, 1, 3, 3, 9, 8]
     found = rank_correlation(x, y)
-    assert found.value == pytest.approx(spearmanr(x, y).statistic)
+    assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.low < found.value < found.high < 1

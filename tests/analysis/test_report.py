@@ -7,16 +7,18 @@ import re
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
-from agent_env.analysis.drawing import LONGEST, literal
 from agent_env.analysis.examples import examples
-from agent_env.analysis.figures import all_figures
 from agent_env.analysis.first_page import finding
-from agent_env.analysis.html import inline_svg
 from agent_env.analysis.report import chapter_of, report_of, settings
 from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
 from tests.analysis.simulated import Plant, study
 from tests.features.viewer.stage import make_run
+from tests.lazily import Lazily
+
+drawing, figures, html = (
+    Lazily(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
+)
 
 TURNED = "a\u202egnp.exe\x1b[2J\x9d"
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1>--><b>"
@@ -42,8 +44,8 @@ def test_hostile_names_scripts_and_references(text):
     assert "--><b>" not in text
     assert not set("\u202e\x1b\x9d") & set(text)
     assert r"a\u202egnp.exe\u001b[2J\u009d" in text
-    assert visible(literal(TURNED)) == literal(TURNED)
-    assert len(literal("z" * 5000)) == LONGEST
+    assert visible(drawing.literal(TURNED)) == drawing.literal(TURNED)
+    assert len(drawing.literal("z" * 5000)) == drawing.LONGEST
     script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
     assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
@@ -58,7 +60,7 @@ def test_it_invents_no_figure_and_draws_the_same_twice():
     assert "With 1 question no smallest difference" in alone
     assert not re.search(r">\s*nan\b", alone, re.IGNORECASE)
     made = Comparison(study(Plant(samples=20), {"base": 0.0, "web": 0.6}, ("a",), 1))
-    first, second = (inline_svg(all_figures(made)["scores"], "x") for _ in range(2))
+    first, second = (html.inline_svg(figures.all_figures(made)["scores"], "x") for _ in range(2))
     assert ">web</text>" in first  # texts are texts
     assert "style=" not in first  # which a strict policy refuses
     assert "var(--better, #0b62a8)" in first  # and it goes dark with its page

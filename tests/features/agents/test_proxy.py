@@ -4,12 +4,8 @@ import asyncio
 import json
 from contextlib import asynccontextmanager
 
-import anthropic
 import httpx
-import openai
 import pytest
-from google import genai
-from mcp import Client
 
 from agent_env.errors import ModelError
 from agent_env.features.agents.apis import responses as responses_api
@@ -17,13 +13,16 @@ from agent_env.features.agents.apis.chat import ChatApi
 from agent_env.features.agents.apis.exchange import Answer, HttpRequest, Refusal, Tokens
 from agent_env.features.agents.apis.generate_content import GeminiApi, joined
 from agent_env.features.agents.apis.responses import ResponsesApi
-from agent_env.features.agents.process_loop import mcp_app
 from agent_env.features.agents.proxy import LiveReply, Proxy, Room
-from agent_env.features.serve.hosting import listening, serve_app
 from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from tests.features.agents.test_desk import desk
 from tests.features.agents.test_desk import request as chat_request
+from tests.lazily import Lazily
+
+anthropic, genai, mcp, openai = map(Lazily, ("anthropic", "google.genai", "mcp", "openai"))
+hosting = Lazily("agent_env.features.serve.hosting")
+process_loop = Lazily("agent_env.features.agents.process_loop")
 
 CALL = ToolCall(id="c1", name="web_search", arguments='{"query": "lighthouse"}')
 SAID = Message(role="assistant", content="I look it up.", tool_calls=(CALL,), reasoning="hm")
@@ -70,9 +69,9 @@ async def reached(model=None, token="t0ken"):
     """The address of a proxy, and the desk behind it."""
     at, stop = desk(), asyncio.Event()
     at.attempt.model = model or Model()
-    listener = listening(0)
-    app = Proxy(at, "small", token, mcp_app(at), Room())
-    serving = asyncio.create_task(serve_app(app, listener, stop))
+    listener = hosting.listening(0)
+    app = Proxy(at, "small", token, process_loop.mcp_app(at), Room())
+    serving = asyncio.create_task(hosting.serve_app(app, listener, stop))
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}", at
     finally:
@@ -192,7 +191,7 @@ async def test_each_official_client_has_the_episodes_model(by, stream):
 
 async def test_mcp_and_plain_posts_reach_the_same_tools():
     async with reached() as (url, _):
-        async with Client(f"{url}/mcp") as client:
+        async with mcp.Client(f"{url}/mcp") as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             result = await client.call_tool("web_search", {"query": "x"})
         async with httpx.AsyncClient() as client:

@@ -1,6 +1,7 @@
 """Inspect's own reader finds in the log what the traces hold."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
@@ -8,8 +9,10 @@ from agent_env.errors import DatasetError
 from agent_env.features.interop.export.inspect_log import write
 from agent_env.runs.run import Run
 from tests.features.interop.export.runs import a_run, source_of
+from tests.lazily import Lazily
 
-inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra inspect")
+inspect_log = Lazily("inspect_ai.log")
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,14 @@
+"""Modules that are imported when a test uses them: each process of the suite collects every test,
+and runs few of them."""
+
+from importlib import import_module
+
+
+class Lazily:
+    """The module of this name."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        return getattr(import_module(self._name), attribute)
