@@ -1,5 +1,6 @@
 """Without the folder of a family, or of a feature that is no base of others, the rest runs."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import agent_env
+from tests.commands import Done
 
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
@@ -29,24 +31,53 @@ def package_without(left_out, place):
     return place
 
 
-def ended_without(left_out, place, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "agent_env", *words],
-        cwd=package_without(left_out, place),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+FORKS = """
+import json, os, sys
+import bs4, httpx, httpx2, langgraph.graph, lxml.etree, numpy, pydantic, rich.console, typer
+for line in sys.stdin:
+    place, words = json.loads(line)
+    if child := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        continue
+    for number, name in enumerate(("in", "out", "err")):
+        os.dup2(os.open(f"{place}/{name}", os.O_RDWR | os.O_CREAT), number)
+    os.chdir(place)
+    sys.path[0], sys.argv = place, ["agent-env", *words]
+    from agent_env.cli.app import main
+    main()
+"""
+"""Imports what others wrote, and forks for each command, which imports the package from its place:
+an interpreter of its own for each would import the same libraries thirty times."""
 
 
-def said_without(left_out, place, *words):
-    ended = ended_without(left_out, place, *words)
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+@pytest.fixture(scope="module")
+def ended_without():
+    """Runs a command in a process of its own, in a package without one folder."""
+    with subprocess.Popen([sys.executable, "-c", FORKS], stdin=-1, stdout=-1, text=True) as forks:
+
+        def ended_without(left_out, place, *words):
+            package_without(left_out, place)
+            forks.stdin.write(json.dumps((str(place), words)) + "\n")
+            forks.stdin.flush()
+            code = int(forks.stdout.readline())
+            return Done(code, *((place / name).read_text() for name in ("out", "err")))
+
+        yield ended_without
+        forks.stdin.close()
+
+
+@pytest.fixture
+def said_without(ended_without):
+    def said_without(*arguments):
+        ended = ended_without(*arguments)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    return said_without
 
 
 @pytest.mark.parametrize("left_out", LEFT_OUT)
-def test_what_is_left_runs_and_is_scored(left_out, tmp_path):
+def test_what_is_left_runs_and_is_scored(left_out, said_without, tmp_path):
     task = "traveler" if left_out == "families/time_puzzles" else "time-puzzles"
     said = said_without(
         left_out, tmp_path / "package", "run", task, "--limit", "1", "--condition", "base",
@@ -55,7 +86,7 @@ def test_what_is_left_runs_and_is_scored(left_out, tmp_path):
     assert "base" in said
 
 
-def test_a_family_that_was_left_out_is_not_listed(tmp_path):
+def test_a_family_that_was_left_out_is_not_listed(said_without, tmp_path):
     listed = said_without("families/tdbench", tmp_path, "list", "families")
     assert "tdbench" not in listed
     assert "time-puzzles" in listed
@@ -72,7 +103,9 @@ def disturbed(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
-def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, disturbed, tmp_path):
+def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(
+    command, disturbed, ended_without, tmp_path
+):
     before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
     ended = ended_without("features/evidence", tmp_path, command, str(disturbed))
     assert ended.returncode == 2
@@ -87,7 +120,7 @@ def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(command, di
     "option", [("--faults", "cal=error:1"), ("--attack", "false-page"),
                ("--web-ablation", "blocked")],
 )  # fmt: skip
-def test_no_new_run_is_begun_undisturbed(option, tmp_path):
+def test_no_new_run_is_begun_undisturbed(option, ended_without, tmp_path):
     ended = ended_without(
         "features/evidence", tmp_path / "package", "run", "time-puzzles", "--limit", "1",
         "--condition", "web+cal", *option, "--out", str(tmp_path / "run"),
@@ -108,7 +141,7 @@ def dated(tmp_path_factory):
 
 
 @pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
-def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, tmp_path):
+def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, ended_without, tmp_path):
     ended = ended_without("features/clock", tmp_path, command, str(dated))
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
@@ -117,7 +150,9 @@ def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, tmp_path):
     ]
 
 
-def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(tmp_path):
+def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(
+    ended_without, said_without, tmp_path
+):
     helped = said_without("features/clock", tmp_path / "help", "run", "--help-all")
     assert ("--today" in helped, "--say-today" in helped) == (False, False)
     ended = ended_without(
