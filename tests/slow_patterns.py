@@ -10,6 +10,7 @@ import importlib
 import re
 import time
 from dataclasses import dataclass
+from functools import cache
 
 _parser = importlib.import_module("re._parser")
 
@@ -139,7 +140,7 @@ def _seconds(run, text):
 def attacks_on(pattern):
     """Attack texts from the pattern's parse tree."""
     tree = _parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
-    atoms = list(_atoms(tree))
+    atoms = list(dict.fromkeys(_atoms(tree)))
     letters = _letters(atoms, bool(pattern.flags & re.I))
     ways = _Ways(letters, bool(pattern.flags & re.I))
     whole = ways.sample(tree)
@@ -174,9 +175,13 @@ def _atoms(tree):
     for op, value in tree:
         name = str(op)
         if name in ("LITERAL", "NOT_LITERAL", "IN", "ANY"):
-            yield name, value
+            yield name, _hashable(value)
         for inner in _inside(name, value):
             yield from _atoms(inner)
+
+
+def _hashable(value):
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _inside(name, value):
@@ -211,6 +216,7 @@ def _letters(atoms, ignore_case):
     return "".join(kept.values())
 
 
+@cache
 def _fits(name, value, letter, ignore_case):
     """Whether an atom matches a character."""
     forms = {letter, letter.lower(), letter.upper()} if ignore_case else {letter}
@@ -264,6 +270,7 @@ class _Ways:
     def fitting(self, name, value):
         if name == "LITERAL":
             return [chr(value)]
+        value = _hashable(value)
         return [x for x in self.letters if _fits(name, value, x, self.ignore_case)]
 
     def repeats(self, tree, head):
