@@ -104,12 +104,11 @@ class DayRange:
         within = days >> low
         span = within.bit_length()
         bits = within.to_bytes(span // 8 + 1, "little")
-        for number in islice(iter(rng.random, None), 400):  # fails only for a very sparse set
-            place = int(number * span)
-            if bits[place >> 3] >> (place & 7) & 1:
+        places = map(int, map(float(span).__mul__, iter(rng.random, None)))
+        for place in islice(places, 400):  # fails only for a very sparse set
+            if (byte := bits[place >> 3]) and byte >> (place & 7) & 1:
                 return self.day(low + place)
-        nth = rng.choice(range(days.bit_count()))
-        return next(islice(self.dates(days), nth, None))
+        return self.day(low + _place_of(rng.choice(range(within.bit_count())), within))
 
     def runs(self, days: DaySet) -> list[tuple[date, date]]:
         """The runs of consecutive days of a set, in order."""
@@ -122,6 +121,18 @@ class DayRange:
             spans.append((self.day(top - last), self.day(top - before - 1)))
             last = text.rfind("1", 0, before)
         return spans
+
+
+def _place_of(number: int, days: DaySet) -> int:
+    """The place of a set's day by its number, from 0."""
+    place = 0
+    while (half := days.bit_length() // 2) > 0:
+        lower = days & ((1 << half) - 1)
+        if number < (size := lower.bit_count()):
+            days = lower
+        else:
+            days, number, place = days >> half, number - size, place + half
+    return place
 
 
 def _packed(flags: bytearray) -> DaySet:
