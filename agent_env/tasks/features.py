@@ -113,7 +113,7 @@ class Feature:
     options: type | None = None
     """A frozen dataclass whose fields say by an `Opt` all that is to be said of them."""
     settings: type | None = None
-    """What run.json records of it: a `Stored` record, whose fields say what they reach."""
+    """What run.json records of it: a `Record`, whose fields say what they reach."""
     modifiers: tuple[Modifier, ...] = ()
     """What it adds to conditions; their `options` are fields of its own."""
     values: Callable[[Any, Any, Any], Mapping[str, Any]] | None = None

@@ -129,13 +129,14 @@ def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, tmp_pa
     assert not (tmp_path / "run").exists()
 
 
-def test_settings_that_its_record_does_not_know_are_refused(doubted, package):
+@pytest.mark.parametrize("wrong", ['"doubt": ["Really?"]', '"doubt": "Really?", "x": 1'])
+def test_settings_that_its_record_does_not_know_are_refused(doubted, package, wrong):
     file = doubted / "run/run.json"
     text = file.read_text()
     try:
-        file.write_text(text.replace('"doubt": "Really?"', '"doubt": ["Really?"]'))
+        file.write_text(text.replace('"doubt": "Really?"', wrong))
         ended = with_packages("show", "run", paths=[package], cwd=doubted)
     finally:
         file.write_text(text)
     assert ended.returncode == 2
-    assert "settings of the feature second-try: doubt" in ended.stderr
+    assert "settings of the feature second-try: " in ended.stderr
