@@ -23,7 +23,7 @@ from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.runs.start import Listener, start_run
 from agent_env.tasks.family import SampleSet, by_digest
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
 OPTIONS = ("kinds=current", "book=closed", "phrasings=1", "rows=600")
@@ -41,7 +41,7 @@ def main() -> None:
     options = RunOptions("tdbench", options=OPTIONS, limit=DRAWN * arguments.questions)
     made = samples_of(options)
     task = task_of(options, by_digest(made.tables))
-    conditions = [modified(Condition(name="web"), DAY, day) for day in DAYS]
+    conditions = [with_modifier(Condition(name="web"), DAY, day) for day in DAYS]
     kept, left_out = on_their_days(made, conditions, task, print)
     samples = kept.samples[: arguments.questions]
     tables = by_digest(made.tables)

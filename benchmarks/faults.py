@@ -20,7 +20,7 @@ from agent_env.features.evidence.statistics import attacks, faults
 from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, Fault, SampleAttack
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score, ToolCall
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 
 SIMULATIONS = 1000
 SAMPLES = 150
@@ -107,7 +107,7 @@ def coverage(
 ) -> dict[str, float]:
     """How often each column's interval holds what was planted."""
     plain = parse_condition("web")
-    disturbed = modified(plain, WORLD, disturbance)
+    disturbed = with_modifier(plain, WORLD, disturbance)
     samples = tuple(
         Sample(id=f"s{n}", task="t", gold=("y",)).model_copy(update=dict(sample_fields))
         for n in range(SAMPLES)

@@ -65,12 +65,7 @@ def disturbances() -> Disturbances:
 
 
 class Agents(Protocol):
-    """What knows agents, and drives episodes by them."""
-
-    @staticmethod
-    def read(text: str) -> AgentUse:
-        """The agent of this name, of this file, or of this command line with `{prompt}` in it;
-        ConfigError where there is none, or it is not installed."""
+    """What drives episodes by agents."""
 
     @staticmethod
     def loop(use: AgentUse, model: str, logs: Path | None) -> Loop:

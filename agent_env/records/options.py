@@ -92,7 +92,7 @@ class OptionGroups:
 
     find: Callable[[], Mapping[str, type]]
     """The records by their keys."""
-    taken: Callable[[Option, str | None, str], Exception]
+    clash: Callable[[Option, str | None, str], Exception]
     """What is raised for an option that is there already: by the record of the first key, or of the
     field's own record (None), and again by that of the second."""
 
@@ -144,7 +144,7 @@ def options_of(record: type) -> tuple[Option, ...]:
         for owner, each in group.find().items():
             for option in options_of(each):
                 if option.keyword in by_keyword:
-                    raise group.taken(option, owners.get(option.keyword), owner)
+                    raise group.clash(option, owners.get(option.keyword), owner)
                 owners[option.keyword] = owner
                 by_keyword[option.keyword] = replace(option, path=(name, owner, *option.path))
     return tuple(by_keyword.values())

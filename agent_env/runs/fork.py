@@ -20,7 +20,7 @@ from agent_env.runs.run import Run
 from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import own_tools, parse_condition
 from agent_env.tasks.features import features
-from agent_env.tasks.modifiers import FIRST_STEP, modified
+from agent_env.tasks.modifiers import FIRST_STEP, with_modifier
 from agent_env.tasks.tool_registry import needs_sandbox, needs_web
 from agent_env.wiring.components import Parts
 from agent_env.wiring.models import open_counted
@@ -122,10 +122,15 @@ async def _forked_manifest(
         chosen = chosen.model_copy(update={"first_step": condition.first_step})
     for feature in features():
         for its in feature.modifiers:
+            if its.of(chosen) != its.plain and feature.name not in manifest.features:
+                raise ConfigError(
+                    f"a fork is run as its parent was, and that without the feature {feature.name};"
+                    f" leave ~{its.format(its.of(chosen))} out of --condition {chosen.name}"
+                )
             value = its.of(condition)
             is_open = value != its.plain and its.of(chosen) == its.plain
             if is_open and not (its.is_beside and its.applies(chosen, value)):
-                chosen = modified(chosen, its, value)
+                chosen = with_modifier(chosen, its, value)
     chosen = chosen.model_copy(update={"says_today": condition.says_today})
     if needs_sandbox(chosen) and sandbox is None:
         sandbox = (await choose_sandbox(options.sandbox, own_plugins(), [chosen])).name

@@ -15,9 +15,9 @@ from agent_env.tasks.modifiers import (
     CHOICES,
     FIRST_STEP,
     bare_name,
-    modified,
     modifier_of,
     said_in,
+    with_modifier,
     with_modifiers,
 )
 from agent_env.tasks.tool_registry import TOOLS, plugin_tool, tool_names, traits_of
@@ -285,7 +285,7 @@ def with_first_steps(
         if not FIRST_STEP.text_in(each.name) and each.agent is None:
             first = "required" if choice == BOTH else choice
             result.append(each.model_copy(update={"first_step": first}))
-            result += [modified(each, FIRST_STEP, "auto")] if choice == BOTH else []
+            result += [with_modifier(each, FIRST_STEP, "auto")] if choice == BOTH else []
         else:
             result.append(each)
     if twice := next((c.name for c in result if result.count(c) > 1), None):

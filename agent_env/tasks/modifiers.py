@@ -68,7 +68,7 @@ def bare_name(name: str) -> str:
     return split_name(name)[0]
 
 
-def modified(condition: Condition, modifier: Modifier, value: Any) -> Condition:
+def with_modifier(condition: Condition, modifier: Modifier, value: Any) -> Condition:
     """The condition with this value, and its name; ConfigError where it cannot have it."""
     bare, texts = split_name(condition.name)
     name = joined_name(bare, sorted([*texts, modifier.format(value)], key=_place))
@@ -95,7 +95,7 @@ def with_modifiers(condition: Condition, name: str) -> Condition:
             value = modifier.parse(texts[modifier.key])
         except ConfigError as exc:
             raise ConfigError(f"condition '{name}': {exc}") from exc
-        condition = modified(condition, modifier, value)
+        condition = with_modifier(condition, modifier, value)
     return condition
 
 
@@ -115,7 +115,7 @@ class Axis:
             return [condition]
         values = [plain, *self.values] if its.is_beside and self.values else self.values or [plain]
         return [
-            condition if value == plain else modified(condition, its, value)
+            condition if value == plain else with_modifier(condition, its, value)
             for value in values
             if value == plain or not (its.is_beside and its.applies(condition, value))
         ]

@@ -329,14 +329,14 @@ async def open_components(
         window=manifest.page_window,
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
-        features=opened_features(manifest),
+        features=features_of(manifest),
         plugins=plugins,
         mcp=open_hosts(folder, manifest, stack, note, plugins.permit),
         logs=folder.path / "agents",
     )
 
 
-def opened_features(manifest: Manifest) -> tuple[tuple[Feature, Any], ...]:
+def features_of(manifest: Manifest) -> tuple[tuple[Feature, Any], ...]:
     """The features that the run was made with, in their order, and what it records of each."""
     read = settings_of_features(manifest.features, "the run") if manifest.features else {}
     return tuple((each, read[each.name]) for each in features() if each.name in read)

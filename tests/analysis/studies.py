@@ -11,7 +11,7 @@ from agent_env.features.evidence import WORLD
 from agent_env.records.disturbance import WebAblation
 from agent_env.records.schema import Condition, Episode, Sample, Score
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.tasks.task import AnalysisHooks
 
 Scored = tuple[Episode, Score]
@@ -26,7 +26,7 @@ def _condition(name):
     except ConfigError:  # of a fork, or a name of the test's own
         return Condition(name=name)
     (made,) = with_first_steps(parsed, ())
-    return modified(made, WORLD, WORLD.parse(suffix)) if is_ablated else made
+    return with_modifier(made, WORLD, WORLD.parse(suffix)) if is_ablated else made
 
 
 def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):

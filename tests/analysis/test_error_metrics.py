@@ -7,10 +7,10 @@ from agent_env.analysis.statistics.results import conditions
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
 from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition
-from tests.lazily import Lazily
+from tests.lazy_modules import LazyModule
 
 drawing, figures, html = (
-    Lazily(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
+    LazyModule(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
 )
 
 OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "python": [1.0, 0.0, 2.0, 0.0, 9.0, 0.0]}

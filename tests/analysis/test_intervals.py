@@ -19,11 +19,11 @@ from agent_env.analysis.intervals import (
     student_quantile,
     tango,
 )
-from tests.lazily import Lazily
+from tests.lazy_modules import LazyModule
 
-optimize, stats, statsmodels = map(Lazily, ("scipy.optimize", "scipy.stats", "statsmodels.api"))
+optimize, stats, statsmodels = map(LazyModule, ("scipy.optimize", "scipy.stats", "statsmodels.api"))
 contingency_tables, multitest, power, proportion = (
-    Lazily(f"statsmodels.stats.{name}")
+    LazyModule(f"statsmodels.stats.{name}")
     for name in ("contingency_tables", "multitest", "power", "proportion")
 )
 

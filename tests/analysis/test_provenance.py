@@ -22,7 +22,7 @@ from agent_env.records.disturbance import CallFault, ChangedPage, Disturbance, F
 from agent_env.records.schema import Message, PageRef, Proof, Sample, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.faults import ConstraintRef, Faults, MissedDate, WrongDate
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.testing import FakeSandbox
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.toolbox import ToolSet
@@ -265,7 +265,7 @@ ATTACK = SampleAttack(
 
 
 def under(sample, condition, disturbance, **fields):
-    made = modified(parse_condition(condition), WORLD, disturbance)
+    made = with_modifier(parse_condition(condition), WORLD, disturbance)
     answer = fields.pop("answer")
     episode = ended(f"MY ANSWER: {answer}", "p", made.name, stop_reason="answered", **fields)
     metrics = fields.get("metrics", {})

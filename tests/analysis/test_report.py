@@ -14,10 +14,10 @@ from agent_env.records.escaping import visible
 from agent_env.records.manifest import WebSettings
 from tests.analysis.simulated import Plant, study
 from tests.features.viewer.stage import make_run
-from tests.lazily import Lazily
+from tests.lazy_modules import LazyModule
 
 drawing, figures, html = (
-    Lazily(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
+    LazyModule(f"agent_env.analysis.{name}") for name in ("drawing", "figures", "html")
 )
 
 TURNED = "a\u202egnp.exe\x1b[2J\x9d"

@@ -87,10 +87,27 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
     )
 
 
+def test_a_fork_cannot_take_it_up(package, tmp_path):
+    words = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run")
+    assert with_packages(*words, paths=[package], cwd=tmp_path).returncode == 0
+    trace = next((tmp_path / "run/episodes").glob("*/*.jsonl"))
+    ended = with_packages(
+        "episodes", "fork", str(trace), "--at", "0", "--condition", "base~second-try",
+        paths=[package], cwd=tmp_path,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr) == (
+        2,
+        "agent-env: a fork is run as its parent was, and that without the feature second-try; "
+        "leave ~second-try out of --condition base~second-try\n",
+    )
+
+
 MODULE = """
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 from agent_env.sdk.commands import Opt
+from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import Feature, Modifier
 
 @dataclass(frozen=True)
@@ -100,9 +117,14 @@ class Options:
 def fails(draft, options):
     raise RuntimeError("no room")
 
+def refuses():
+    raise DatasetError(Path("mine.jsonl"), 3, "has no gold")
+
 TAKES_AN_OPTION = Feature("mine", options=Options)
 TAKES_A_FORM = Feature("mine", modifiers=(Modifier("x", (), ("schema", "on-NAME")),))
 FAILS = Feature("mine", plan=fails)
+FAILS_IN_VALUES = Feature("mine", values=lambda *of: fails(*of[:2]))
+IS_TOLD_BY_A_FILE = Feature("mine", plan=lambda *of: refuses())
 GIVES_NOTHING = Feature("mine", plan=lambda draft, options: None)
 IN_A_CIRCLE = Feature("mine", after=("mine",))
 NO_FEATURE = "mine"
@@ -112,6 +134,8 @@ BAD = {
     "clock; uninstall one of them",
     "TAKES_A_FORM": "the modifier ~schema is taken twice: by agent-env and by the feature mine; u",
     "FAILS": "the feature mine failed to plan the run: RuntimeError: no room",
+    "FAILS_IN_VALUES": "the feature mine failed to plan the run: RuntimeError: no room",
+    "IS_TOLD_BY_A_FILE": "mine.jsonl:3: has no gold",
     "GIVES_NOTHING": "the feature mine gave NoneType for a Draft",
     "IN_A_CIRCLE": "these features each come after another of them: mine",
     "NO_FEATURE": "feature 'mine' of mine 0.1 (bad:NO_FEATURE) is a str, not a Feature",

@@ -13,7 +13,7 @@ from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
-from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, Axis, grid, modified
+from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, Axis, grid, with_modifier
 
 SERVERS = {
     "convert": ToolTraits(name="convert", mcp="time/convert"),
@@ -206,10 +206,12 @@ def test_a_condition_of_the_grid_can_be_typed_as_it_is_named():
     assert parse_condition("web~schema~shifted").name == "web~shifted~schema"
     with pytest.raises(ConfigError, match="those of no day; leave --web-ablation out"):
         parse_condition("web~shifted~on-1995-06-01")
-    by_agent = modified(parse_condition("web"), AGENT, AgentUse(name="some", command=("some",)))
+    by_agent = with_modifier(
+        parse_condition("web"), AGENT, AgentUse(name="some", command=("some",))
+    )
     assert (by_agent.name, with_first_steps([by_agent], ())) == ("web~by-some", (by_agent,))
     with pytest.raises(ConfigError, match="'web~by-some~schema': answer formats are of our own"):
-        modified(by_agent, FORMAT, "schema")
+        with_modifier(by_agent, FORMAT, "schema")
 
 
 def test_one_file_alone_splits_and_joins_names_at_the_tilde():

@@ -80,9 +80,9 @@ DAY = Modifier(
 
 def plan(draft: Draft, options: ClockOptions) -> Draft:
     """The samples as asked on these days, conditions that say their day where that is wished."""
-    from agent_env.features.clock.plan import planned
+    from agent_env.features.clock.plan import on_days
 
-    return planned(draft, options)
+    return on_days(draft, options)
 
 
 def score(task: Task, sample: Sample, episode: Episode, score: Score) -> Score:

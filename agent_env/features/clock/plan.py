@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from agent_env.sdk.run import Draft
 
 
-def planned(draft: Draft, options: ClockOptions) -> Draft:
+def on_days(draft: Draft, options: ClockOptions) -> Draft:
     """The run on the days of its conditions; ConfigError for options that do not go with a day, and
     for questions about the present without one."""
     conditions = draft.conditions
     if not draft.is_again:
-        conditions = _said(draft, options)
+        conditions = _with_said_days(draft, options)
         _check_days(draft.sample_set.samples, conditions, draft.task)
     samples, left_out = on_their_days(draft.sample_set, conditions, draft.task, draft.note)
     used: dict[str, object] = {"clock": {}} if any(each.today for each in conditions) else {}
@@ -37,7 +37,7 @@ def planned(draft: Draft, options: ClockOptions) -> Draft:
     )
 
 
-def _said(draft: Draft, options: ClockOptions) -> tuple[Condition, ...]:
+def _with_said_days(draft: Draft, options: ClockOptions) -> tuple[Condition, ...]:
     """The conditions, which say their day where that is asked for."""
     of_run, dated = draft.options, [each for each in draft.conditions if each.today is not None]
     if options.say_today and not dated:

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from agent_env.sdk.commands import DISTURBANCES, Opt
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Feature, Modifier, tools_of
-from agent_env.sdk.records import Condition, Disturbance, Reach
+from agent_env.sdk.records import AttackName, Condition, Disturbance, Reach
 
 if TYPE_CHECKING:
     from agent_env.sdk.run import Draft, RunOptions
 
 WORLDS = "blocked", "shifted"
-ATTACKS = "instruction", "false-page", "forged-format", "contradiction"
+ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
 
 
 @dataclass(frozen=True, slots=True)

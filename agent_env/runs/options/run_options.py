@@ -63,7 +63,7 @@ def _options_of_features() -> Mapping[str, type]:
     return {each.name: each.options for each in features() if each.options is not None}
 
 
-def _taken(option: Option, first: str | None, second: str) -> ConfigError:
+def _clash(option: Option, first: str | None, second: str) -> ConfigError:
     by = "agent-env" if first is None else f"the feature {first}"
     return ConfigError(
         f"the option --{option.keyword.replace('_', '-')} is taken twice: by {by} and by the "
@@ -303,7 +303,7 @@ class RunOptions:
             reach=Reach.NOTHING,
         ),
     ] = ()
-    features: Annotated[Mapping[str, Any], OptionGroups(_options_of_features, _taken)] = field(
+    features: Annotated[Mapping[str, Any], OptionGroups(_options_of_features, _clash)] = field(
         default_factory=dict
     )
     """Options of features, by the features' names; those that are given."""

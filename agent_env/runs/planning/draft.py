@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
+from agent_env.errors import AgentEnvError, ConfigError
 from agent_env.records.options import options_of
 from agent_env.tasks.features import Feature, Modifier, features
 from agent_env.tasks.modifiers import Axis, modifiers
@@ -54,24 +54,30 @@ class Draft:
         }
 
 
-def drafted(draft: Draft) -> Draft:
-    """The draft by every installed feature, in their order; an error begins with the name of the
-    feature, where it is none of the user's."""
+def with_features(draft: Draft) -> Draft:
+    """The draft by every installed feature, in their order."""
     for feature in features():
         if feature.plan is None:
             continue
-        try:
+        with _named(feature):
             draft = feature.plan(draft, options_for(feature, draft.options))
-        except ConfigError:
-            raise
-        except Exception as exc:
-            raise ConfigError(
-                f"the feature {feature.name} failed to plan the run: {type(exc).__name__}: {exc}"
-            ) from exc
         if not isinstance(draft, Draft):
             gave = type(draft).__name__
             raise ConfigError(f"the feature {feature.name} gave {gave} for a Draft")
     return draft
+
+
+@contextmanager
+def _named(feature: Feature) -> Iterator[None]:
+    """Names the feature in an error that is none of the user's."""
+    try:
+        yield
+    except AgentEnvError:
+        raise
+    except Exception as exc:
+        raise ConfigError(
+            f"the feature {feature.name} failed to plan the run: {type(exc).__name__}: {exc}"
+        ) from exc
 
 
 def options_for(feature: Feature, options: RunOptions) -> Any:
@@ -87,7 +93,8 @@ def axes_of_features(options: RunOptions, conditions: Sequence[Condition]) -> It
     modifiers()
     for feature in features():
         its = options_for(feature, options)
-        asked = None if feature.values is None else feature.values(its, options, conditions)
+        with _named(feature):
+            asked = feature.values and feature.values(its, options, conditions)
         for modifier in feature.modifiers:
             flags = [flag_of(feature, name) for name in modifier.options]
             values = _parsed(modifier, its, flags) if asked is None else asked.get(modifier.key, ())

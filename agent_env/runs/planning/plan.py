@@ -25,7 +25,7 @@ from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.batch import batch_settings
 from agent_env.runs.planning.checks import check_asking, planned_pages
 from agent_env.runs.planning.conditions import episode_limits, usable_conditions
-from agent_env.runs.planning.draft import Draft, drafted
+from agent_env.runs.planning.draft import Draft, with_features
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages
 from agent_env.runs.planning.questions import Questions, check_script
 from agent_env.runs.servers.serving import with_server
@@ -101,10 +101,10 @@ async def plan_run(
     limits = episode_limits(fit | dict(options.limits), task, conditions)
     priced = "batch" if batch is not None and batch.dir is None else asked_tier(options.parameters)
     about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, priced)
-    draft = questions.draft(conditions, note, plugins)
+    draft = questions.draft(task, conditions, note, plugins)
     web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     pages = partial(planned_pages, web, options.web_mode, draft.sample_set.tables)
-    draft = drafted(replace(draft, pages=pages, is_call_by_call=is_asked and batch is None))
+    draft = with_features(replace(draft, pages=pages, is_call_by_call=is_asked and batch is None))
     check_asking(draft, web, is_asked)
     copies = await _copies(draft, questions, build_pages)
     return _plan(

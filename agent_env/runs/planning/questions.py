@@ -61,10 +61,12 @@ class Questions:
             with_texts(task, *self.texts.values()), its.scorer, its.metrics, its.plugins
         )
 
-    def draft(self, conditions: tuple[Condition, ...], note: Note, plugins: Plugins) -> Draft:
+    def draft(
+        self, task: Task, conditions: tuple[Condition, ...], note: Note, plugins: Plugins
+    ) -> Draft:
         """The conditions, rungs for a ladder, and the samples that they ask; ConfigError where
         there are none, or their tables are not those that a tool needs."""
-        options, task = self.options, self.task({})
+        options = self.options
         made = select_samples(options, self.family, self.own, task, self.tier)
         for text in made.notes:
             note(text)

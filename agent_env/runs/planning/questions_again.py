@@ -10,7 +10,7 @@ from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.checks import planned_pages
-from agent_env.runs.planning.draft import Draft, drafted
+from agent_env.runs.planning.draft import Draft, with_features
 from agent_env.runs.planning.questions import select_samples
 from agent_env.runs.run import Run
 from agent_env.tasks.family import SampleSet, by_digest
@@ -52,7 +52,7 @@ def left_out_again(run: Run, dataset: Path | None) -> dict[str, str]:
     again = Draft(
         options, task, conditions, sample_set, lambda text: None, pages=pages, is_again=True
     )
-    return dict(drafted(again).left_out)
+    return dict(with_features(again).left_out)
 
 
 def _selected_again(run: Run, dataset: Path | None) -> tuple[SampleSet, Task, RunOptions]:

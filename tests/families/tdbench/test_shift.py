@@ -1,6 +1,7 @@
 """Shifted worlds of questions from tables: the rows exchange dates, and rules agree with SQL."""
 
 from datetime import date
+from functools import cache
 from random import Random
 
 import pytest
@@ -17,15 +18,22 @@ from agent_env.wiring.registry import load_family
 from .leaders import TABLE, question
 
 OPTIONS = TdbenchOptions(book="open", kinds=(*sorted(SHIFTED), "count", "duration"))
-MADE = load_family("tdbench").make_samples(42, 5, OPTIONS)
-TABLES = {table.digest: table for table in MADE.tables}
-TEXTS = {
-    sheet.url: sheet.text for table in MADE.tables for sheet in table_pages(table, LEVELS["medium"])
-}
+
+
+@cache
+def made():
+    return load_family("tdbench").make_samples(42, 5, OPTIONS)
+
+
+@cache
+def texts():
+    sheets = (each for table in made().tables for each in table_pages(table, LEVELS["medium"]))
+    return {sheet.url: sheet.text for sheet in sheets}
 
 
 def tables_of(sample):
-    return [TABLES[digest] for digest in sample.materials]
+    tables = {table.digest: table for table in made().tables}
+    return [tables[digest] for digest in sample.materials]
 
 
 def interval(start, end):
@@ -58,7 +66,7 @@ def by_rule(sample, tables):
 
 def test_twins_of_exchanged_tables_and_their_presidents():
     kinds = set()
-    for sample in MADE.samples:
+    for sample in made().samples:
         if sample.kind in SHIFTED and sample.gold:
             kinds.add(sample.kind)
             table, *rest = tables_of(sample)
@@ -66,9 +74,9 @@ def test_twins_of_exchanged_tables_and_their_presidents():
                 moved = [exchanged(table, sample.relevant[0], Random(seed)), *rest]
                 assert {row.answer for row in golds_in(sample, moved)} == by_rule(sample, moved)
     assert kinds == SHIFTED
-    for sample in MADE.samples:
+    for sample in made().samples:
         try:
-            world = shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
+            world = shifted_world(sample, tables_of(sample), Random(1), texts().get)
         except CannotShift:
             continue
         twin = type(sample).model_validate(sample.model_dump(mode="json") | world.sample)
@@ -104,7 +112,7 @@ def test_twins_of_exchanged_tables_and_their_presidents():
         "3: Aland | president | Eva Fors | May 15, 2006 | January 14, 2015",
         "4: Aland | president | Carl Dahl | January 14, 2015 | still",
     ]
-    sample = next(each for each in MADE.samples if each.kind == "longest")
+    sample = next(each for each in made().samples if each.kind == "longest")
     with pytest.raises(CannotShift, match="the run's web has other pages of its table"):
         shifted_world(sample, tables_of(sample), Random(1), lambda url: "other")
 
@@ -118,6 +126,6 @@ def test_twins_of_exchanged_tables_and_their_presidents():
     ],
 )
 def test_what_no_exchange_of_dates_can_change_is_not_shifted(changes, reason):
-    sample = MADE.samples[0].model_copy(update=changes)
+    sample = made().samples[0].model_copy(update=changes)
     with pytest.raises(CannotShift, match=reason):
-        shifted_world(sample, tables_of(sample), Random(1), TEXTS.get)
+        shifted_world(sample, tables_of(sample), Random(1), texts().get)

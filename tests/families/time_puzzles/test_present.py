@@ -12,13 +12,13 @@ from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Condition, World
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 from tests.plans import finished
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
-CONDITIONS = [modified(Condition(name="base"), DAY, day) for day in HARD]
+CONDITIONS = [with_modifier(Condition(name="base"), DAY, day) for day in HARD]
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
           "October", "November", "December")  # fmt: skip

@@ -1,6 +1,7 @@
 """Shifted worlds of puzzles: the same words, another answer, the same guarantees."""
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import pytest
@@ -16,17 +17,17 @@ from agent_env.temporal.days import PartialDate
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
-TEXTS = {sheet.url: sheet.text for sheet in render_all(TABLES)}
-PUZZLES = generate(TABLES, 8, seed=7)
+
+
+@cache
+def texts():
+    return {sheet.url: sheet.text for sheet in render_all(TABLES)}
 
 
 def twin_of(puzzle, seed=1):
-    world = shifted_world(puzzle, TABLES, Random(seed), TEXTS.get)
+    world = shifted_world(puzzle, TABLES, Random(seed), texts().get)
     fields = puzzle.model_dump(mode="json") | world.sample
     return type(puzzle).model_validate(fields)
-
-
-TWINS = [twin_of(puzzle) for puzzle in PUZZLES]
 
 
 def solved(constraints, years):
@@ -38,37 +39,39 @@ def solved(constraints, years):
 
 
 def test_a_twin_has_its_own_gold_and_what_cannot_move_stays():
-    for puzzle, twin in zip(PUZZLES, TWINS, strict=True):
+    puzzles = generate(TABLES, 8, seed=7)
+    twins = [twin_of(puzzle) for puzzle in puzzles]
+    for puzzle, twin in zip(puzzles, twins, strict=True):
         assert (twin.id, twin.constraints) == (puzzle.id, puzzle.constraints)
         assert twin.explicit_constraints != puzzle.explicit_constraints
         assert set(twin.gold) != set(puzzle.gold)
         assert 1 <= len(twin.gold) <= 6
         assert twin.solution_count == len(twin.gold)
     finder = PuzzleFaults(TABLES)
-    for puzzle, twin in zip(PUZZLES, TWINS, strict=True):
+    for puzzle, twin in zip(puzzles, twins, strict=True):
         assert not finder(twin, twin.gold).wrong
         for wrong in finder(twin, puzzle.gold).wrong:
             assert {puzzle.facts[ref.index].type for ref in wrong.violates} == {"kb_event"}
-    assert [solved(twin.explicit_constraints, twin.years) for twin in TWINS] == [
-        twin.gold for twin in TWINS
+    assert [solved(twin.explicit_constraints, twin.years) for twin in twins] == [
+        twin.gold for twin in twins
     ]
-    for twin in sorted(TWINS, key=lambda twin: len(str(twin.explicit_constraints)))[:3]:
+    for twin in sorted(twins, key=lambda twin: len(str(twin.explicit_constraints)))[:3]:
         for at in range(len(twin.explicit_constraints)):
             rest = twin.explicit_constraints[:at] + twin.explicit_constraints[at + 1 :]
             assert solved(rest, twin.years) != twin.gold
-    assert twin_of(PUZZLES[0]) == TWINS[0]
-    assert twin_of(PUZZLES[0], seed=2) != TWINS[0]
-    puzzle = PUZZLES[0]
+    assert twin_of(puzzles[0]) == twins[0]
+    assert twin_of(puzzles[0], seed=2) != twins[0]
+    puzzle = puzzles[0]
     row = next(row for row in TABLES.events if row.event == puzzle.event)
     year = (row.start or PartialDate(row.years[0])).year if row.years or row.start else 0
     telling = with_event(TABLES, replace(row, summary=f"It was the talk of {year}."))
     with pytest.raises(CannotShift, match=f"its words state the year {year}"):
-        shifted_world(puzzle, telling, Random(1), TEXTS.get)
+        shifted_world(puzzle, telling, Random(1), texts().get)
     with pytest.raises(CannotShift, match="the run's web has other pages of its event"):
-        shifted_world(PUZZLES[0], TABLES, Random(1), lambda url: "something else")
+        shifted_world(puzzles[0], TABLES, Random(1), lambda url: "something else")
     others = replace(TABLES, events=tuple(r for r in TABLES.events if r.event != puzzle.event))
     with pytest.raises(CannotShift, match="the tables of the run do not have its event"):
-        shifted_world(puzzle, others, Random(1), TEXTS.get)
+        shifted_world(puzzle, others, Random(1), texts().get)
     row = replace(TABLES.events[0], start=PartialDate(1896, 2, 29), end=None)
     assert moved_by_years(row, 1) is None
     assert moved_by_years(replace(row, start=PartialDate(1896, 2, 28)), 1).start.year == 1897

@@ -18,11 +18,11 @@ from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from tests.features.agents.test_desk import desk
 from tests.features.agents.test_desk import request as chat_request
-from tests.lazily import Lazily
+from tests.lazy_modules import LazyModule
 
-anthropic, genai, mcp, openai = map(Lazily, ("anthropic", "google.genai", "mcp", "openai"))
-hosting = Lazily("agent_env.features.serve.hosting")
-process_loop = Lazily("agent_env.features.agents.process_loop")
+anthropic, genai, mcp, openai = map(LazyModule, ("anthropic", "google.genai", "mcp", "openai"))
+hosting = LazyModule("agent_env.features.serve.hosting")
+process_loop = LazyModule("agent_env.features.agents.process_loop")
 
 CALL = ToolCall(id="c1", name="web_search", arguments='{"query": "lighthouse"}')
 SAID = Message(role="assistant", content="I look it up.", tool_calls=(CALL,), reasoning="hm")

@@ -17,12 +17,12 @@ from agent_env.records.schema import Condition, Message, ToolCall, World
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.tasks.family import by_digest
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 
 DAYS = ("1995-06-01", "2003-06-01", "2012-01-01", "2024-12-31")
-CONDITIONS = [modified(Condition(name="base"), DAY, day) for day in DAYS]
+CONDITIONS = [with_modifier(Condition(name="base"), DAY, day) for day in DAYS]
 
 
 @pytest.fixture(scope="module")

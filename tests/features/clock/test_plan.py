@@ -15,9 +15,9 @@ from agent_env.runs.fork import fork
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.options.run_options import ForkOptions, RunOptions
 from agent_env.runs.planning.conditions import conditions_of
-from agent_env.runs.planning.draft import Draft, drafted
+from agent_env.runs.planning.draft import Draft, with_features
 from agent_env.runs.planning.questions import samples_of, task_of
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
 
@@ -33,7 +33,7 @@ def conditions(*names, days=(), said=False, ablations=(), **options):
     )  # fmt: skip
     made = conditions_of(options, (), {})
     task, samples = task_of(options, {}), samples_of(replace(options, limit=1))
-    return drafted(Draft(options, task, made, samples, print)).conditions
+    return with_features(Draft(options, task, made, samples, print)).conditions
 
 
 def test_each_condition_is_there_once_for_each_day_and_its_name_ends_with_the_format():
@@ -79,7 +79,7 @@ def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
     condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
     notes = []
     made = samples_of(RunOptions("time-puzzles", limit=1))
-    days = [modified(condition, DAY, day) for day in ("2200-01-01", "2201-01-01")]
+    days = [with_modifier(condition, DAY, day) for day in ("2200-01-01", "2201-01-01")]
     on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
     with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):

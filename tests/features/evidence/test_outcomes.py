@@ -22,7 +22,7 @@ from agent_env.records.disturbance import (
 )
 from agent_env.records.schema import Message, PageRef, Sample, Score
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.modifiers import modified
+from agent_env.tasks.modifiers import with_modifier
 from agent_env.testing import answer, calls
 from tests.ended import ended
 
@@ -60,7 +60,7 @@ def test_words_the_same_call_and_one_akin_are_told_apart(after, seen):
 
 PLAIN = parse_condition("web")
 FAULTS = (Fault(tool="web_search", kind="empty", rate=0.2),)
-TWIN = modified(PLAIN, WORLD, Disturbance(suffix="faults", faults=FAULTS))
+TWIN = with_modifier(PLAIN, WORLD, Disturbance(suffix="faults", faults=FAULTS))
 
 
 def outcome(explicit, implicit, without_effect, retries=False):

@@ -9,10 +9,10 @@ from agent_env.errors import DatasetError
 from agent_env.features.interop.export.inspect_log import write
 from agent_env.runs.run import Run
 from tests.features.interop.export.runs import a_run, source_of
-from tests.lazily import Lazily
+from tests.lazy_modules import LazyModule
 
 pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra inspect")
-inspect_log = Lazily("inspect_ai.log")
+inspect_log = LazyModule("inspect_ai.log")
 
 
 @pytest.fixture(scope="module")

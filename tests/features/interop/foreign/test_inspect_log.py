@@ -1,6 +1,7 @@
 """A log that Inspect wrote is read by its own reader, and says what it says there."""
 
 import resource
+from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -13,11 +14,15 @@ from agent_env.features.interop.foreign.read import read_logs
 from agent_env.worker import child
 from agent_env.worker.wire import JOBS
 from tests.features.interop.export.runs import a_run, source_of
+from tests.lazy_modules import LazyModule
 
-pytestmark = pytest.mark.usefixtures("unconfined")
+pytestmark = [
+    pytest.mark.usefixtures("unconfined"),
+    pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra inspect"),
+]
 
 LOGS = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
-inspect_log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+inspect_log = LazyModule("inspect_ai.log")
 
 
 def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path):
