@@ -11,6 +11,7 @@ from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.schema import Condition, Wording, World
 from agent_env.records.tool_traits import ToolTraits
+from agent_env.tasks.features import joined_name, split_name
 from agent_env.tasks.modifiers import (
     CHOICES,
     FIRST_STEP,
@@ -97,23 +98,21 @@ def wording_of(name: str) -> Wording:
 
 def world_of(name: str) -> World:
     """In which the condition of this name asks samples."""
-    return World(today_of(name), said_in(name, "disturbance") == "shifted", wording_of(name))
-
-
-def today_of(name: str) -> str | None:
-    """The day of the condition of this name; None for the real one."""
     its = modifier_of("today")
     text = None if its is None else its.text_in(name)
-    return None if its is None or text is None else its.parse(text)
+    today = None if its is None or text is None else its.parse(text)
+    return World(today, said_in(name, "disturbance") == "shifted", wording_of(name))
 
 
 def _for_each_context(name: str, contexts: Sequence[str]) -> list[str]:
     """The name once for each context if it has a plain `cited`, else the name itself."""
-    parts = [part.strip() for part in name.split("+")]
+    bare, texts = split_name(name)
+    parts = [part.strip() for part in bare.split("+")]
     if "cited" not in parts or not contexts:
         return [name]
     at = parts.index("cited")
-    return ["+".join([*parts[:at], context, *parts[at + 1 :]]) for context in contexts]
+    named = ("+".join([*parts[:at], context, *parts[at + 1 :]]) for context in contexts)
+    return [joined_name(each, texts) for each in named]
 
 
 def _option(context: str) -> str:

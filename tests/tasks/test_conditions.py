@@ -58,6 +58,8 @@ def test_names_that_stand_for_others():
     names = [condition.name for condition in made]
     assert names == ["base", "cited:a", "cited:b", "cited:a+python", "cited:b+python"]
     assert [c.name for c in parse_conditions(["cited"], ["cited"])] == ["cited"]
+    made = parse_conditions(["cited~schema"], ["cited:a", "cited:b"])
+    assert [each.name for each in made] == ["cited:a~schema", "cited:b~schema"]
     whole = parse_condition("mcp:time+web", SERVERS)
     assert (whole.name, whole.tools) == ("web+mcp:time", (*WEB, "convert", "time_now"))
     assert [traits.mcp for traits in whole.own_tools] == ["time/convert", "time/now"]
