@@ -256,7 +256,7 @@ def test_what_an_allowed_thing_implies_is_said_in_few_places():
 def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded():
     assert users("load_path") == {
         "cli/tree.py", "features/reference/policy.py", "registry.py", "runs/generate.py",
-        "features/papers/engine.py", "tasks/tool_registry.py", "testing/family.py",
+        "tasks/tool_registry.py", "testing/family.py",
         "wiring/listing.py", "wiring/registry.py",
     }  # fmt: skip
 

@@ -114,8 +114,6 @@ class Family:
     levels: Path | None = None
     """A TOML file of its levels of difficulty: a table for each, with what it is `about` and its
     `options`; `paper` is the defaults. None for none."""
-    reproduction: str | None = None
-    """MODULE:NAME of the `features.papers.paper.Reproduction` of its paper; None for none."""
     made_for: Callable[[Sample], Mapping[str, str | None]] = lambda sample: {}
     """The options of how a question is asked that its sample remembers, and their values; None
     where it does not say."""

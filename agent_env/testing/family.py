@@ -424,9 +424,8 @@ def _errors(family: Family, options: Record) -> Iterator[str]:
                     f"read_foreign raised {raised(exc)} for a damaged {name}; raise DatasetError "
                     "with file, line and reason, or return None"
                 )
-    for path in (family.reference, family.reproduction):
-        if isinstance(path, str):
-            try:
-                load_path(path)
-            except ConfigError as exc:
-                yield f"{exc}"
+    if isinstance(family.reference, str):
+        try:
+            load_path(family.reference)
+        except ConfigError as exc:
+            yield f"{exc}"

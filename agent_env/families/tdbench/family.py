@@ -162,6 +162,5 @@ FAMILY = Family(
     TdbenchOptions,
     reference="agent_env.families.tdbench.reference:next_step",
     levels=Path(__file__).with_name("difficulty.toml"),
-    reproduction="agent_env.families.tdbench.reproduction:PAPER",
     made_for=_made_for,
 )

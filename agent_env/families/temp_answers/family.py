@@ -248,5 +248,4 @@ FAMILY = Family(
     AnswerOptions,
     reference="agent_env.families.temp_answers.reference:next_step",
     levels=Path(__file__).with_name("difficulty.toml"),
-    reproduction="agent_env.families.temp_answers.reproduction:PAPER",
 )

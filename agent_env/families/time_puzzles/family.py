@@ -338,5 +338,4 @@ FAMILY = Family(
         "giver-up",
     ),
     levels=Path(__file__).with_name("difficulty.toml"),
-    reproduction="agent_env.families.time_puzzles.reproduction:PAPER",
 )

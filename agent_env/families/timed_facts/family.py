@@ -141,7 +141,6 @@ TEMPREASON = Family(
     partial(read_foreign, "tempreason"),
     reference=REFERENCE,
     levels=Path(__file__).with_name("tempreason.toml"),
-    reproduction="agent_env.families.timed_facts.reproduction:PAPER",
     made_for=_made_for,
 )
 TIMEQA = Family(

@@ -272,5 +272,4 @@ FAMILY = Family(
     Options,
     reference="agent_env.families.traveler.reference:next_step",
     levels=Path(__file__).with_name("difficulty.toml"),
-    reproduction="agent_env.families.traveler.reproduction:PAPER",
 )

@@ -35,13 +35,13 @@ from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
     CallOptions,
     Listener,
+    Registry,
     Run,
     RunOptions,
     WebOptions,
     begin_or_continue,
     forecast_text,
     load_family,
-    load_path,
     make_model,
     ours,
     task_names,
@@ -136,13 +136,21 @@ Progress = Callable[[], AbstractContextManager[Listener]]
 """Opens the report of one run's progress."""
 
 
+REPRODUCTIONS = Registry(
+    "paper",
+    "reproductions",
+    "a Reproduction",
+    lambda thing, name: thing if isinstance(thing, Reproduction) else None,
+)
+"""By the name of the task."""
+
+
 def load_reproduction(name: str) -> Reproduction:
     """The paper of this task; ConfigError lists the known ones."""
-    known = [task for task in task_names() if load_family(task).reproduction]
+    known = {e.name: e for e in REPRODUCTIONS.installed_entries() if e.name in task_names()}
     if name not in known:
-        raise ConfigError(f"no paper '{name}'; known: {', '.join(known)}")
-    paper: Reproduction = load_path(load_family(name).reproduction or "")
-    return paper
+        raise ConfigError(f"no paper '{name}'; known: {', '.join(known) or 'none'}")
+    return REPRODUCTIONS.loaded(known[name])
 
 
 async def forecast(

@@ -1,8 +1,9 @@
-"""What a family declares of its paper: questions, setups to run, experiments to measure.
+"""What is declared of a paper: questions, setups to run, experiments to measure.
 
-A family names its `Reproduction` by dotted path in `Family.reproduction`. The engine makes or reads
-each set of `Questions` once, asks every model under each `Setup` that the chosen experiments need,
-and calls `Experiment.measure` with the `Evidence`; the family writes no loop, file or page.
+An entry point of `agent_env.reproductions`, named like the task, gives the `Reproduction`. The
+engine makes or reads each set of `Questions` once, asks every model under each `Setup` that the
+chosen experiments need, and calls `Experiment.measure` with the `Evidence`; a paper writes no loop,
+file or page.
 """
 
 from __future__ import annotations

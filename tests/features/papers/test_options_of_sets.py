@@ -3,8 +3,8 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.families.timed_facts.reproduction import PAPER
 from agent_env.features.papers.questions import QuestionSets
+from agent_env.features.papers.timed_facts.reproduction import PAPER
 
 LEVELS = ("setting=reasonqa",)
 

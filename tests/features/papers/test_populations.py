@@ -6,9 +6,9 @@ from agent_env.families.time_puzzles.reproduction import PAPER as PUZZLES
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import HOOKS
 from agent_env.features.papers.engine import load_reproduction
-from agent_env.wiring.registry import load_family, task_names
+from agent_env.registry import ours
 
-PAPERS = [name for name in task_names() if load_family(name).reproduction]
+PAPERS = sorted(ours("reproductions"))
 
 
 def test_five_papers_have_counts_of_their_parts():

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from agent_env.families.timed_facts import reproduction as printed
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
+from agent_env.features.papers.timed_facts import reproduction as printed
 from tests.commands import agent_env
 
 FACTS = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_env.families.traveler.reproduction import PAPER
+from agent_env.features.papers.traveler.reproduction import PAPER
 from tests.commands import agent_env
 
 

@@ -1,0 +1,1 @@
+"""The paper on extraction and code, for `study reproduce`."""

@@ -1,0 +1,1 @@
+"""The slides on TRAVELER, for `study reproduce`."""
