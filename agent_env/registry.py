@@ -243,8 +243,9 @@ def _type_name(thing: object) -> str:
 
 
 def installed(group: str) -> tuple[EntryPoint, ...]:
-    """The entry points of installed packages."""
-    return _entry_points(group, tuple(sys.path))
+    """The entry points of installed packages, but for ours whose folder was left out."""
+    points = _entry_points(group, tuple(sys.path))
+    return tuple(each for each in points if not _is_ours(each) or _is_there(each.module))
 
 
 def _is_ours(point: EntryPoint) -> bool:
@@ -253,10 +254,8 @@ def _is_ours(point: EntryPoint) -> bool:
 
 @cache
 def ours(group: str) -> Mapping[str, str]:
-    """MODULE:NAME by name of what the second ring of agent-env brings of a kind: those of its entry
-    points whose package was not left out."""
-    points = {each.name: each.value for each in installed(f"agent_env.{group}") if _is_ours(each)}
-    return {name: path for name, path in points.items() if _is_there(path.partition(":")[0])}
+    """MODULE:NAME by name of what the second ring of agent-env brings of a kind."""
+    return {each.name: each.value for each in installed(f"agent_env.{group}") if _is_ours(each)}
 
 
 def _is_there(module: str) -> bool:
@@ -269,7 +268,7 @@ def hook(name: str, what: str = "this") -> Any:
     """What a feature does for the core, an entry point of `agent_env.hooks`; ConfigError, which
     says `what` needs it, where it was left out."""
     points = {each.name: each for each in installed("agent_env.hooks")}
-    if (point := points.get(name)) is None or (_is_ours(point) and not _is_there(point.module)):
+    if (point := points.get(name)) is None:
         raise ConfigError(
             f"{what} needs the entry point '{name}' of agent_env.hooks, whose feature is not "
             "installed"

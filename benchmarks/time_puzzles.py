@@ -20,7 +20,6 @@ from typing import TypeVar
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' brute-force solver
 
-from agent_env.families.time_puzzles.audit import audit
 from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import WEEKDAYS, MultiWeekday
@@ -28,6 +27,7 @@ from agent_env.families.time_puzzles.family import SetOptions, make_set
 from agent_env.families.time_puzzles.guessers import guess_rates
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.answers.date_sets import days_off, exact_match, f1, jaccard
+from agent_env.features.audit.audit import audit
 from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange
 

@@ -13,7 +13,7 @@ from tests.commands import Done
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
     *sorted(f"families/{each.parent.name}" for each in PACKAGE.glob("families/*/__init__.py")),
-    "features/clock", "features/evidence", "features/interop",
+    "features/audit", "features/clock", "features/evidence", "features/interop",
 ]  # fmt: skip
 
 
@@ -90,6 +90,13 @@ def test_a_family_that_was_left_out_is_not_listed(said_without, tmp_path):
     listed = said_without("families/tdbench", tmp_path, "list", "families")
     assert "tdbench" not in listed
     assert "time-puzzles" in listed
+
+
+def test_without_the_audit_its_command_is_gone(ended_without, said_without, tmp_path):
+    assert "audit" not in said_without("features/audit", tmp_path / "help", "questions", "--help")
+    ended = ended_without("features/audit", tmp_path / "call", "questions", "audit", "x.json")
+    assert ended.returncode == 2
+    assert "audit" in ended.stderr
 
 
 @pytest.fixture(scope="module")

@@ -77,8 +77,8 @@ def figure_3(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement
 def changed_golds(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
     """The puzzles by the readings of the table of readings that change a gold; grouped by the
     file's solution counts under all of them."""
-    from agent_env.families.time_puzzles.audit import audit
-    from agent_env.families.time_puzzles.gold_readings import puzzles_by_reading
+    from agent_env.features.audit.audit import audit
+    from agent_env.features.audit.gold_readings import puzzles_by_reading
     from agent_env.features.facts.tables.tables import shipped_tables
 
     puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]

@@ -9,13 +9,13 @@ from lunar_python import Solar
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.audit_meta import FACTS
-from agent_env.families.time_puzzles.audit_texts import MeaningDays, StatedEvent
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
 from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.texts import _FORMS, compile_text
 from agent_env.families.time_puzzles.wording import Wording
+from agent_env.features.audit.audit_texts import MeaningDays, StatedEvent
 from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
 from agent_env.temporal.days import DayRange, PartialDate
 from tests.slow_patterns import slow_attack

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
-from agent_env.families.time_puzzles.audit import AuditReport, corrected_puzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.answers.date_sets import exact_match, f1, jaccard
+from agent_env.features.audit.audit import AuditReport, corrected_puzzle
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Wording
 from agent_env.sdk.run import Run

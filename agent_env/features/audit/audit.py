@@ -16,22 +16,6 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
-from agent_env.families.time_puzzles.audit_texts import (
-    UNKNOWN_EVENT,
-    Closure,
-    Coverage,
-    JudgedText,
-    ResolvedFacts,
-    Resolver,
-    RightAnswers,
-    TextJudge,
-    explicit_answers,
-    implicit_answers,
-    misworded,
-    own_rules,
-    read_event_dates,
-    text_answers,
-)
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import ChineseZodiac, Fact, KbEvent, LunarMonth
 from agent_env.families.time_puzzles.guarantees import Checker
@@ -54,6 +38,22 @@ from agent_env.families.time_puzzles.solver import (
     solve_sets,
     window_of,
     year_bounds,
+)
+from agent_env.features.audit.audit_texts import (
+    UNKNOWN_EVENT,
+    Closure,
+    Coverage,
+    JudgedText,
+    ResolvedFacts,
+    Resolver,
+    RightAnswers,
+    TextJudge,
+    explicit_answers,
+    implicit_answers,
+    misworded,
+    own_rules,
+    read_event_dates,
+    text_answers,
 )
 from agent_env.features.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.sdk.records import Wording

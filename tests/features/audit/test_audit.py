@@ -6,13 +6,19 @@ import pytest
 
 from agent_env.errors import DatasetError
 from agent_env.families.time_puzzles import facts
-from agent_env.families.time_puzzles.audit import audit, corrected
-from agent_env.families.time_puzzles.audit_texts import read_event_dates
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles, write_published
+from agent_env.features.audit.audit import audit, corrected
+from agent_env.features.audit.audit_texts import read_event_dates
 from tests import TESTS
+from tests.families.time_puzzles.by_hand import (
+    AUSTERLITZ,
+    GOOD,
+    TABLES,
+    VICTORIA,
+    WATERLOO,
+    by_hand,
+)
 from tests.families.time_puzzles.sets import generate
-
-from .by_hand import AUSTERLITZ, GOOD, TABLES, VICTORIA, WATERLOO, by_hand
 
 DATA = TESTS / "data" / "published"
 JUNE, THE_18TH = facts.Month(month=6), facts.DayOfMonthSpecific(day=18)

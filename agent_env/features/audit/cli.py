@@ -1,4 +1,4 @@
-"""What is offered for Time Puzzles alone: audit."""
+"""The command `questions audit`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from agent_env.sdk.commands import AsJson, Opt, say
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agent_env.families.time_puzzles.audit import AuditReport
-    from agent_env.families.time_puzzles.gold_readings import ReadingScore, RunReadingScore
+    from agent_env.features.audit.audit import AuditReport
+    from agent_env.features.audit.gold_readings import ReadingScore, RunReadingScore
 
 SHOWN = 5
 """Unread texts listed of each wording."""
@@ -43,8 +43,8 @@ def audit(
 
     Example: agent-env questions audit puzzles.json --facts-table EVENTS.csv --fix corrected.json
     """
-    from agent_env.families.time_puzzles.audit import audit_file
-    from agent_env.families.time_puzzles.gold_readings import scores_of_runs
+    from agent_env.features.audit.audit import audit_file
+    from agent_env.features.audit.gold_readings import scores_of_runs
 
     puzzles, report = audit_file(file, facts_file, fix)
     scores = scores_of_runs(run or [], puzzles, report, say) if report.judged else []

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from agent_env.families.time_puzzles.audit import audit, corrected
-from agent_env.families.time_puzzles.audit_texts import read_event_dates
-from agent_env.families.time_puzzles.gold_readings import puzzles_by_reading, scores_by_reading
 from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.features.answers.date_answers import parse_date_answer
+from agent_env.features.audit.audit import audit, corrected
+from agent_env.features.audit.audit_texts import read_event_dates
+from agent_env.features.audit.gold_readings import puzzles_by_reading, scores_by_reading
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.features.papers.responses import ReadSamples
 from agent_env.features.reference.turns import Turn

@@ -1,0 +1,1 @@
+"""The audit of puzzle files of any origin: golds, conventions, texts. Its base: Time Puzzles."""
