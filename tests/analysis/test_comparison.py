@@ -12,7 +12,7 @@ from agent_env.analysis.result_tables import render
 from agent_env.analysis.statistics import statistics_of, tables_of
 from agent_env.analysis.statistics.reliability import pass_hat
 from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.paper_tables import (
+from agent_env.features.papers.time_puzzles.paper_tables import (
     exact_against_others,
     implicit_explicit,
 )

@@ -2,10 +2,10 @@
 
 import pytest
 
-from agent_env.families.time_puzzles.reproduction import PAPER as PUZZLES
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import HOOKS
 from agent_env.features.papers.engine import load_reproduction
+from agent_env.features.papers.time_puzzles.reproduction import PAPER as PUZZLES
 from agent_env.registry import ours
 
 PAPERS = sorted(ours("reproductions"))

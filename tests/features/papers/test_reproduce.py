@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.families.time_puzzles.author_outputs import read_outputs
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.features.papers import pages
 from agent_env.features.papers.responses import ReadSamples
+from agent_env.features.papers.time_puzzles.author_outputs import read_outputs
 from agent_env.features.reference.policy import Reference
 from tests.commands import agent_env, serving, typed
 from tests.ended import ended

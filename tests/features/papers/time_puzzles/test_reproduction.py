@@ -1,6 +1,6 @@
 """The paper's values, each with the version of the paper that prints it."""
 
-from agent_env.families.time_puzzles.reproduction import PAPER
+from agent_env.features.papers.time_puzzles.reproduction import PAPER
 
 
 def test_gpt_5_has_one_value_without_tools_in_each_version():

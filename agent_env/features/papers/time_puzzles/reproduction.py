@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 
-from agent_env.families.time_puzzles.author_outputs import read_outputs
-from agent_env.families.time_puzzles.paper_tables import (
+from agent_env.families.time_puzzles.sample import time_puzzles
+from agent_env.features.papers.paper import Evidence, Experiment, Quantity, Reproduction
+from agent_env.features.papers.time_puzzles.author_outputs import read_outputs
+from agent_env.features.papers.time_puzzles.paper_tables import (
     exact_against_others,
     implicit_explicit,
     macro_mean,
 )
-from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.features.papers.paper import Evidence, Experiment, Quantity, Reproduction
 from agent_env.sdk.records import Sample
 from agent_env.sdk.results import Arm, Measurement
 
@@ -75,13 +76,15 @@ def figure_3(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement
 
 
 def changed_golds(samples: Sequence[Sample]) -> Mapping[str, Sequence[Sample]]:
-    """The puzzles by the readings of the table of readings that change a gold; grouped by the
-    file's solution counts under all of them."""
+    """The puzzles by the readings of the audit that change a gold; none where features/audit was
+    left out. Under all of them they are grouped by the file's solution counts."""
+    if find_spec("agent_env.features.audit") is None:
+        return {}
     from agent_env.features.audit.audit import audit
     from agent_env.features.audit.gold_readings import puzzles_by_reading
     from agent_env.features.facts.tables.tables import shipped_tables
 
-    puzzles = [sample for sample in samples if isinstance(sample, TimePuzzle)]
+    puzzles = time_puzzles(samples)
     return puzzles_by_reading(puzzles, audit(puzzles, shipped_tables()))
 
 

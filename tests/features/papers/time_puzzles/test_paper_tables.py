@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent_env.families.time_puzzles.paper_tables import implicit_explicit, macro_mean
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import HOOKS
+from agent_env.features.papers.time_puzzles.paper_tables import implicit_explicit, macro_mean
 from agent_env.records.schema import Episode, Score
 from tests.analysis.studies import study_of
 

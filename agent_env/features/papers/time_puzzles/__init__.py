@@ -1,0 +1,1 @@
+"""The Time Puzzles paper, beside the family of its questions."""
