@@ -1,6 +1,6 @@
 """Reads and writes puzzle files: the published format, and our own samples.jsonl.
 
-A published file is a JSON array of objects with the KEYS below; `audit_meta` lists the accepted
+A published file is a JSON array of objects with the KEYS below; `meta_entries` lists the accepted
 forms of `constraints_meta`. Unambiguous variants are accepted: identifiers may be numbers, missing
 (replaced by the index) or repeated; solutions may be dates with a time, `1990/1/2`, one text with
 commas, "None" or null; texts may be one string of lines; the year range may be a pair, an object,
@@ -18,7 +18,9 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from agent_env.families.time_puzzles.audit_meta import (
+from agent_env.families.time_puzzles.day_sets import years_held
+from agent_env.families.time_puzzles.facts import Fact, KbEvent
+from agent_env.families.time_puzzles.meta_entries import (
     FieldError,
     as_date_or_nothing,
     as_dates,
@@ -27,8 +29,6 @@ from agent_env.families.time_puzzles.audit_meta import (
     as_year_range,
     read_entry,
 )
-from agent_env.families.time_puzzles.day_sets import years_held
-from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import DatasetError

@@ -17,7 +17,6 @@ from datetime import date
 from pathlib import Path
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.audit_meta import NameIndex, name_key
 from agent_env.families.time_puzzles.day_sets import DAY, DaySets, Readings, years_held
 from agent_env.families.time_puzzles.facts import (
     Fact,
@@ -26,6 +25,7 @@ from agent_env.families.time_puzzles.facts import (
     RecurringEvent,
     UsPresident,
 )
+from agent_env.families.time_puzzles.meta_entries import name_key
 from agent_env.families.time_puzzles.published import PublishedPuzzle
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import SolvedPuzzle, solve
@@ -46,6 +46,27 @@ from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet, PartialDate
 COLUMNS = ("event", "start", "end", "multi_year_spans")
 UNKNOWN_EVENT = "unknown_event"
 OPEN_ENDED = ("present", "now", "ongoing", "nan", "none", "null", "-")
+
+
+class NameIndex:
+    """Finds a table's name from another spelling, also without a person's single initials."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        unique = dict.fromkeys(names)
+        self._names: dict[str, str | None] = {}
+        for name in unique:
+            short = _short(name)
+            self._names[short] = None if short in self._names else name  # ambiguous
+        self._names |= {name_key(name): name for name in unique}
+
+    def find(self, name: str) -> str | None:
+        """The table's name; None for an unknown or ambiguous one."""
+        return self._names.get(name_key(name)) or self._names.get(_short(name))
+
+
+def _short(name: str) -> str:
+    """Without single initials."""
+    return " ".join(part for part in name_key(name).split() if len(part) > 1)
 
 
 @dataclass(slots=True)

@@ -8,9 +8,9 @@ import pytest
 from lunar_python import Solar
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.audit_meta import FACTS
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
+from agent_env.families.time_puzzles.meta_entries import FACTS
 from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint
 from agent_env.families.time_puzzles.reference_sums import solve
 from agent_env.families.time_puzzles.texts import _FORMS, compile_text
@@ -271,5 +271,5 @@ def test_our_own_texts_mean_their_facts_and_none_is_slow():
     wording = Wording(TABLES, SETS)
     for fact in OWN_FACTS:
         assert compile_text(wording.implicit(fact)) == fact
-    forms = [re.compile(pattern, re.I) for pattern, _ in _FORMS]
+    forms = [re.compile(pattern, re.I) for pattern, _, _ in _FORMS]
     assert [f.pattern for f in forms if slow_attack("form", f, {"fullmatch"})] == []

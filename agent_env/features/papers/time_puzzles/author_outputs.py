@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.families.time_puzzles.audit_meta import (
+from agent_env.families.time_puzzles.meta_entries import (
     FieldError,
     as_dates,
     as_identifier,

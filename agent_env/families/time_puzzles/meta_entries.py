@@ -20,38 +20,15 @@ from typing import Any, get_args
 from pydantic import ValidationError
 
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.facts import ANIMALS, MONTHS, SEASONS, SIGNS, WEEKDAYS
-from agent_env.families.time_puzzles.texts import OTHER_ANIMALS
+from agent_env.families.time_puzzles.facts import MONTHS, SEASONS, SIGNS, WEEKDAYS
 from agent_env.features.facts.tables.tables import parse_years
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
-from agent_env.temporal.systems.japanese import ERAS
-
-
-class NameIndex:
-    """Finds a table's name from another spelling, also without a person's single initials."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        unique = dict.fromkeys(names)
-        self._names: dict[str, str | None] = {}
-        for name in unique:
-            short = _short(name)
-            self._names[short] = None if short in self._names else name  # ambiguous
-        self._names |= {name_key(name): name for name in unique}
-
-    def find(self, name: str) -> str | None:
-        """The table's name; None for an unknown or ambiguous one."""
-        return self._names.get(name_key(name)) or self._names.get(_short(name))
 
 
 def name_key(name: str) -> str:
     """The same for all spellings of a name."""
     return " ".join(name.replace(".", " ").casefold().split())
-
-
-def _short(name: str) -> str:
-    """Without single initials."""
-    return " ".join(part for part in name_key(name).split() if len(part) > 1)
 
 
 DEFAULT_YEARS = "1800-2050"
@@ -198,37 +175,23 @@ def read_entry(raw: object) -> MetaEntry:
 
 
 def _fact(kind: str, values: dict[str, Any]) -> ft.Fact:
-    fields = {name: values[name] for name in FACTS[kind].model_fields if name in values}
-    fields = READERS[kind](values) if kind in READERS else fields | {"type": kind}
+    own = {name: values[name] for name in FACTS[kind].model_fields if name in values}
+    fields = READERS[kind](values) if kind in READERS else own | {"type": kind}
     try:
         fact: ft.Fact = FACTS[kind].model_validate(fields)
     except ValidationError as exc:
         first = exc.errors()[0]
         field = str(first["loc"][0]) if first["loc"] else kind
         raise FieldError(field, f"{display(first['input'])}: {first['msg']}") from exc
-    _require_known(fact)
     return fact
 
 
-def _require_known(fact: ft.Fact) -> None:
-    """Raises FieldError for a name that no calendar has."""
-    valid_names: tuple[str, ...]
-    match fact:
-        case ft.ChurchDay(name=name):
-            valid_names = open_day_names("easter").names
-        case ft.SolarTerm(name=name):
-            valid_names = open_day_names("solar-terms").names
-        case ft.JapaneseEra(era=name):
-            valid_names = tuple(era.name for era in ERAS)
-        case ft.CalendarMonth(calendar=calendar, month=month):
-            valid_names = tuple(map(str, range(1, len(open_calendar(calendar).months) + 1)))
-            name = str(month)
-        case _:
-            return
-    if name not in valid_names:
-        raise FieldError("name", f"'{name}' is unknown; known: {', '.join(valid_names)}")
-
-
+ANIMALS = {name.casefold(): name for name in ft.ANIMALS} | {
+    "mouse": "Rat", "cow": "Ox", "buffalo": "Ox", "hare": "Rabbit", "sheep": "Goat", "ram": "Goat",
+    "cock": "Rooster", "chicken": "Rooster", "boar": "Pig",
+}  # fmt: skip
+CALENDARS = {name: name for name in get_args(ft.CalendarMonth.model_fields["calendar"].annotation)}
+CALENDARS |= {"ethiopian": "ethiopic", "indian national": "indian-civil"}
 DIRECTIONS = {
     **dict.fromkeys(("first", "forward", "forwards", "start", "beginning", "begin"), "first"),
     **dict.fromkeys(("last", "backward", "backwards", "end", "reverse"), "last"),
@@ -281,22 +244,22 @@ def _year_range(values: dict[str, Any], start: str = "start", end: str = "end") 
     return {"start": first, "end": last}
 
 
-def _among(
-    field: str, values_by_name: Mapping[str, Any], *names: str
-) -> Callable[[Any], dict[str, Any]]:
-    """A parser of a name, ignoring case, as its value."""
-
-    def parse(values: dict[str, Any]) -> dict[str, Any]:
-        return {field: _lookup(_take(values, field, *names, "value"), field, values_by_name)}
-
-    return parse
+Names = Mapping[str, Any] | Iterable[str]
+"""Values by name, or names that are their own values."""
 
 
-def _lookup(value: object, field: str, values_by_name: Mapping[str, Any]) -> Any:
-    name = str(value).strip().casefold()
-    if name not in values_by_name:
-        raise FieldError(field, f"{display(value)} is unknown; known: {', '.join(values_by_name)}")
-    return values_by_name[name]
+def _among(field: str, known: Names, *names: str) -> Callable[[Any], dict[str, Any]]:
+    """A parser of a name as its value."""
+    return lambda values: {field: _lookup(_take(values, field, *names, "value"), field, known)}
+
+
+def _lookup(value: object, field: str, known: Names) -> Any:
+    """The value of a name, ignoring case."""
+    by_name = known if isinstance(known, Mapping) else {name: name for name in known}
+    by_key = {name.casefold(): own for name, own in by_name.items()}
+    if (key := str(value).strip().casefold()) not in by_key:
+        raise FieldError(field, f"{display(value)} is unknown; known: {', '.join(by_name)}")
+    return by_key[key]
 
 
 def _leap_year(values: dict[str, Any]) -> dict[str, Any]:
@@ -328,17 +291,16 @@ def _nth(values: dict[str, Any]) -> dict[str, Any]:
 
 def _day_range(values: dict[str, Any]) -> dict[str, Any]:
     value = _number(values, "value", "day")
-    operator = str(_take(values, "operator", "op")).strip().casefold()
-    match operator:
-        case "<" | "before" | "lt" | "less than":
-            return {"operator": "<", "value": value}
-        case ">" | "after" | "gt" | "greater than":
-            return {"operator": ">", "value": value}
-        case "<=" | "≤":
-            return {"operator": "<", "value": value + 1}
-        case ">=" | "≥":
-            return {"operator": ">", "value": value - 1}
-    raise FieldError("operator", f"'{operator}' is unknown; known: <, >, <=, >=, before, after")
+    operator, more = _lookup(_take(values, "operator", "op"), "operator", OPERATORS)
+    return {"operator": operator, "value": value + more}
+
+
+def _calendar_month(values: dict[str, Any]) -> dict[str, Any]:
+    calendar = _lookup(_take(values, "calendar"), "calendar", CALENDARS)
+    names = {name: number for number, name in enumerate(open_calendar(calendar).months, start=1)}
+    numbers = {str(number): number for number in names.values()}
+    month = _lookup(_take(values, "month"), "month", names | numbers)
+    return {"calendar": calendar, "month": month}
 
 
 def _recurring(values: dict[str, Any]) -> dict[str, Any]:
@@ -355,7 +317,7 @@ def _kb_event(values: dict[str, Any]) -> dict[str, Any]:
     event = _text(values, "event", "event_name", "name")
     if aspect == "multi_year":
         return {"event": event, "aspect": aspect, "level": "year"}
-    level = _lookup(_take(values, "level"), "level", {x: x for x in ("year", "month", "day")})
+    level = _lookup(_take(values, "level"), "level", ("year", "month", "day"))
     value = _part(_take(values, "value", level), level)
     return {"event": event, "aspect": aspect, "level": level, "value": value}
 
@@ -403,6 +365,16 @@ def event_years_in(value: object) -> tuple[int, ...]:
     return tuple(sorted(years))
 
 
+OPERATORS = {
+    **dict.fromkeys(("<", "before", "earlier", "lt"), ("<", 0)),
+    **dict.fromkeys((">", "after", "later", "gt"), (">", 0)),
+    **dict.fromkeys(("<=", "≤", "on or before"), ("<", 1)),
+    **dict.fromkeys((">=", "≥", "on or after"), (">", -1)),
+}
+for _than in ("less", "smaller", "lower", "earlier"):
+    OPERATORS |= {f"{_than} than": ("<", 0), f"{_than} than or equal to": ("<", 1)}
+for _than in ("greater", "larger", "higher", "later"):
+    OPERATORS |= {f"{_than} than": (">", 0), f"{_than} than or equal to": (">", -1)}
 WEEKDAY_NAMES = {
     form: name
     for number, name in enumerate(WEEKDAYS)
@@ -418,15 +390,17 @@ READERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "decade": _decade,
     "year_range": _year_range,
     "leap_year": _leap_year,
-    "chinese_zodiac": _among(
-        "animal", {name.casefold(): name for name in ANIMALS} | OTHER_ANIMALS, "zodiac", "sign"
-    ),
+    "chinese_zodiac": _among("animal", ANIMALS, "zodiac", "sign"),
     "western_zodiac": _among("sign", {name.casefold(): name for name in SIGNS}, "zodiac"),
     "person_alive": lambda v: {"person": _text(v, "person", "name", "value")},
     "us_president": lambda v: {"person": _text(v, "person", "president", "name", "value")},
     "event": _recurring,
     "month": _among("month", MONTH_NAMES),
     "season": _among("season", {name: name for name in SEASONS} | {"fall": "autumn"}),
+    "calendar_month": _calendar_month,
+    "japanese_era": _among("era", get_args(ft.JapaneseEra.model_fields["era"].annotation)),
+    "church_day": lambda v: _among("name", open_day_names("easter").names)(v),
+    "solar_term": lambda v: _among("name", open_day_names("solar-terms").names)(v),
     "lunar_month": lambda v: {"month": _number(v, "month", "lunar_month", "value")},
     "weekday": lambda v: {"weekday": _weekday(_take(v, "weekday", "value", "day"), "weekday")},
     "multi_weekday": _weekdays,
