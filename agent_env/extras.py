@@ -51,6 +51,8 @@ def missing_of(*modules: str) -> list[str]:
 def how_to_install(*modules: str, extra: str | None = None, what: str = "this") -> str | None:
     """What to do about missing modules; None where the first is of no extra."""
     top = modules[0].partition(".")[0]
+    if top == "agent_env":
+        return f"{what} needs {modules[0]}, which was left out of this installation"
     extra = extra or next((name for name, packages in EXTRAS.items() if top in packages), None)
     if extra is None:
         return None

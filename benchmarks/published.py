@@ -24,11 +24,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from agent_env.families.tdbench.published import read_published
-from agent_env.families.tdbench.published_samples import published_samples
-from agent_env.families.tdbench.reproduction import FILTERS
 from agent_env.families.tdbench.sample import tdbench_sample
-from agent_env.families.temp_answers.responses import read_responses
 from agent_env.families.time_puzzles.published import read_puzzles
 from agent_env.families.timed_facts.published import read_foreign, solver_agrees
 from agent_env.families.timed_facts.sample import timed
@@ -36,6 +32,10 @@ from agent_env.families.traveler.curves import Parametric, read_curves
 from agent_env.families.traveler.events import HOME
 from agent_env.features.audit.audit import audit
 from agent_env.features.facts.tables.tables import shipped_tables
+from agent_env.features.papers.tdbench.published import read_published
+from agent_env.features.papers.tdbench.published_samples import published_samples
+from agent_env.features.papers.tdbench.reproduction import FILTERS
+from agent_env.features.papers.temp_answers.responses import read_responses
 from agent_env.features.papers.time_puzzles.author_outputs import CONDITIONS, read_outputs
 
 Counts = dict[str, int]

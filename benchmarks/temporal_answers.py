@@ -19,9 +19,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from agent_env.families.temp_answers.commands import disagreements
-from agent_env.families.temp_answers.modes import score_paper, score_v2, summarize
-from agent_env.families.temp_answers.responses import read_responses
+from agent_env.features.papers.temp_answers.commands import disagreements
+from agent_env.features.papers.temp_answers.modes import score_paper, score_v2, summarize
+from agent_env.features.papers.temp_answers.responses import read_responses
 
 T = TypeVar("T")
 MODELS = ("Alpha-8B", "Alpha-70B", "Beta-mini", "Beta", "Gamma-7B", "Gamma-14B")

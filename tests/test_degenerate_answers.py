@@ -8,13 +8,13 @@ import pytest
 from agent_env.analysis.provenance import TraceProvenance
 from agent_env.families.tdbench.name_answers import normalised, parse_known_names, parse_number
 from agent_env.families.tdbench.reading import iso
-from agent_env.families.temp_answers.reasoning import arithmetic_steps
-from agent_env.families.temp_answers.scoring import paper_answers
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impossible
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.features.answers.names import split_names
 from agent_env.features.answers.time_references import time_references
+from agent_env.features.papers.temp_answers import paper_answers
+from agent_env.features.papers.temp_answers.reasoning import arithmetic_steps
 from agent_env.records.schema import Episode, Message, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.judging import read_verdict

@@ -87,7 +87,7 @@ DATABASES = {
     "episodes/index.py": {"sqlite3.connect"},
     "episodes/index_pages.py": {"sqlite3.connect"},
     "episodes/trace/texts.py": {"sqlite3.connect"},
-    "families/tdbench/published_sql.py": {"sqlite3.connect"},
+    "features/papers/tdbench/published_sql.py": {"sqlite3.connect"},
     "families/tdbench/shift.py": {"sqlite3.connect"},
     "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
     "features/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},

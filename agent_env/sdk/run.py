@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent_env.permits import Permit as Permit
     from agent_env.protocols import Tool as Tool
     from agent_env.registry import Registry as Registry
+    from agent_env.registry import hook as hook
     from agent_env.registry import load_path as load_path
     from agent_env.registry import ours as ours
     from agent_env.runs.comparing.indexed_run import IndexedRun as IndexedRun
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family
-    from agent_env.wiring.registry import task_names as task_names
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
     from agent_env.wiring.web import WebOptions as WebOptions

@@ -136,8 +136,8 @@ class Task:
     metrics: tuple[str, ...]
     """Names of the scorer's metrics, the main one first."""
     default_conditions: tuple[str, ...]
-    authors_scorer: PublishedScorer | None = None
-    """The rules of the scorer that the paper's authors published; None where none is known."""
+    authors_scorer: Callable[[], PublishedScorer] | None = None
+    """Gives the scorer that the paper's authors published; None where none is known."""
     ceiling_metric: str | None = None
     """The metric that is 1 for a perfect answer, if the main one may be lower."""
     error_metrics: frozenset[str] = frozenset()
@@ -236,8 +236,9 @@ class Task:
 
     def by_authors(self) -> Task:
         """The same under the rules that the paper's authors published, where these are known."""
-        if (published := self.authors_scorer) is None:
+        if self.authors_scorer is None:
             return self
+        published = self.authors_scorer()
         errors = self.error_metrics & set(published.metrics)
         return replace(
             self, scorer=published.scorer, metrics=published.metrics, error_metrics=errors,

@@ -13,7 +13,7 @@ from tests.commands import Done
 PACKAGE = Path(agent_env.__file__).parent
 LEFT_OUT = [
     *sorted(f"families/{each.parent.name}" for each in PACKAGE.glob("families/*/__init__.py")),
-    "features/audit", "features/clock", "features/evidence", "features/interop",
+    "features/audit", "features/clock", "features/evidence", "features/interop", "features/papers",
 ]  # fmt: skip
 
 
@@ -97,6 +97,34 @@ def test_without_the_audit_its_command_is_gone(ended_without, said_without, tmp_
     ended = ended_without("features/audit", tmp_path / "call", "questions", "audit", "x.json")
     assert ended.returncode == 2
     assert "audit" in ended.stderr
+
+
+@pytest.mark.parametrize("task", ["tdbench", "temp-answers"])
+def test_without_the_papers_their_families_run_and_their_commands_are_gone(
+    task, ended_without, said_without, tmp_path
+):
+    run = ("run", task, "--limit", "2", "--condition", "base", "--out", str(tmp_path / "run"))
+    assert "base" in said_without("features/papers", tmp_path / "run-without", *run)
+    for number, (words, said) in enumerate([
+        (("study", "reproduce", task), "no command 'reproduce'"),
+        (("questions", "tdbench", "import", "x"), "no command 'import'"),
+        (("questions", "score-answers", "x.csv"), "no command 'score-answers'"),
+        ((*run, "--scorer", "authors"), f"needs the entry point 'authors-of-{task}'"),
+    ]):  # fmt: skip
+        ended = ended_without("features/papers", tmp_path / str(number), *words)
+        assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+        assert said in ended.stderr
+
+
+def test_a_paper_without_its_family_says_so(ended_without, tmp_path):
+    ended = ended_without(
+        "families/tdbench", tmp_path, "questions", "tdbench", "import", str(tmp_path)
+    )
+    assert ended.returncode == 2
+    assert ended.stderr == (
+        "agent-env: this needs agent_env.families.tdbench, which was left out of this "
+        "installation\n"
+    )
 
 
 @pytest.fixture(scope="module")

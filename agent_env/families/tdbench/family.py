@@ -12,7 +12,6 @@ from typing import Any
 from pydantic import JsonValue
 
 from agent_env.families.tdbench import prompts
-from agent_env.families.tdbench.authors_scorer import make_scorer as make_authors_scorer
 from agent_env.families.tdbench.prompts import answer_form
 from agent_env.families.tdbench.sample import NAME, TdbenchOptions, TdbenchSample, tdbench_sample
 from agent_env.families.tdbench.score import METRICS, make_scorer
@@ -21,6 +20,7 @@ from agent_env.features.extraction.strategies import with_orders
 from agent_env.sdk.family import AnalysisHooks, CannotShift, Family, SampleSet, Task
 from agent_env.sdk.models import Limits
 from agent_env.sdk.records import Condition, MaterialTable, Message, Sample
+from agent_env.sdk.run import hook
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
 LOOKUP_TOOLS = frozenset({"sql", "web_search"})
@@ -43,7 +43,7 @@ HOOKS = AnalysisHooks(
     groups,
     lambda sample: tdbench_sample(sample).query,
     "query",
-    statistics=("agent_env.families.tdbench.paper_tables:certificate",),
+    statistics=("agent_env.families.tdbench.statistics:certificate",),
 )
 """The phrasings of a query are one cluster."""
 
@@ -122,7 +122,7 @@ def make_task(prompt: str, options: TdbenchOptions, tables: Mapping[str, Materia
         sample_type=TdbenchSample,
         prompt=first,
         scorer=make_scorer(tables),
-        authors_scorer=make_authors_scorer(tables),
+        authors_scorer=lambda: hook("authors-of-tdbench", "--scorer authors")(tables),
         metrics=METRICS,
         default_conditions=("base",),
         limits=Limits(),

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 
-from agent_env.families.temp_answers.authors_scorer import SCORER
 from agent_env.families.temp_answers.generator import AnswerOptions, examples, make_samples
 from agent_env.families.temp_answers.sample import NAME, TimeQuestion, time_question
 from agent_env.families.temp_answers.scoring.answer_spec import SECONDS, TimeAnswer, same
@@ -35,6 +34,7 @@ from agent_env.sdk.records import (
     Score,
     closed,
 )
+from agent_env.sdk.run import hook
 from agent_env.sdk.scoring import episode_score
 
 HIDDEN = {"gold": (), "amount": 0, "label": ""}
@@ -116,7 +116,7 @@ def make_task(prompt: str, options: AnswerOptions, materials: Mapping[str, Mater
         placeholders=PLACEHOLDERS,
         fields=fields,
         scorer=score,
-        authors_scorer=SCORER,
+        authors_scorer=lambda: hook("authors-of-temp-answers", "--scorer authors"),
         form=lambda sample: answer_form(time_question(sample)),
         metrics=METRICS,
         error_metrics=frozenset({"smape", "mase"}),

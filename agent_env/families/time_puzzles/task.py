@@ -149,7 +149,7 @@ def make_task(
         sample_type=TimePuzzle,
         prompt=start,
         scorer=score,
-        authors_scorer=SCORER,
+        authors_scorer=lambda: SCORER,
         metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
         error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "python", "web+python", "explicit"),

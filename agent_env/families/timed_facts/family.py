@@ -124,7 +124,9 @@ def _make_timeqa(count: int, seed: int, options: TimeQAOptions) -> SampleSet:
 
 def _timeqa(prompt: str, options: TimeQAOptions, tables: Mapping[str, MaterialTable]) -> Task:
     task = make_task("timeqa", prompt, options)
-    return replace(task, authors_scorer=SQUAD, on_day=partial(on_day, options), changes=changes)
+    return replace(
+        task, authors_scorer=lambda: SQUAD, on_day=partial(on_day, options), changes=changes
+    )
 
 
 def _made_for(sample: Sample) -> dict[str, str | None]:

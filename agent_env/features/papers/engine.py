@@ -33,6 +33,7 @@ from agent_env.sdk.family import Shortcut, Task
 from agent_env.sdk.models import ModelParameters
 from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
+    FAMILIES,
     CallOptions,
     Listener,
     Registry,
@@ -44,7 +45,6 @@ from agent_env.sdk.run import (
     load_family,
     make_model,
     ours,
-    task_names,
     task_of,
 )
 
@@ -147,7 +147,7 @@ REPRODUCTIONS = Registry(
 
 def load_reproduction(name: str) -> Reproduction:
     """The paper of this task; ConfigError lists the known ones."""
-    known = {e.name: e for e in REPRODUCTIONS.installed_entries() if e.name in task_names()}
+    known = {e.name: e for e in REPRODUCTIONS.installed_entries() if e.name in FAMILIES.names()}
     if name not in known:
         raise ConfigError(f"no paper '{name}'; known: {', '.join(known) or 'none'}")
     return REPRODUCTIONS.loaded(known[name])

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from agent_env.features.reference.turns import Call, Habit, Source, Step, Turn
 from agent_env.sdk.models import Estimate, ReplyOptions
 from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec, Usage
-from agent_env.sdk.run import load_family, load_path, task_names
+from agent_env.sdk.run import load_family, load_path, ours
 
 StepMaker = Callable[[Turn], Step | None]
 
@@ -46,7 +46,7 @@ class Reference:
         if self._steps is None:
             # the paths of these tasks' step functions; puzzles come last, as their prompts have the
             # fewest marks
-            ordered = sorted(task_names(), key=lambda task: task == "time-puzzles")
+            ordered = sorted(ours("families"), key=lambda task: task == "time-puzzles")
             paths = (load_family(task).reference for task in ordered)
             self._steps = list(dict.fromkeys(path for path in paths if path))
         for path in self._steps:

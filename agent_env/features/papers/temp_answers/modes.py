@@ -16,18 +16,11 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from statistics import fmean
 
-from agent_env.families.temp_answers.declared import Declared, declared_line, declared_object
-from agent_env.families.temp_answers.responses import Response, ResponseFile
-from agent_env.families.temp_answers.scoring import paper_answers as paper
 from agent_env.families.temp_answers.scoring.answer_spec import (
     WITH_VALUE,
     Amount,
     Outcome,
     TimeAnswer,
-)
-from agent_env.families.temp_answers.scoring.paper_answers import (
-    cluster,
-    given_centroids,
 )
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import (
@@ -39,6 +32,13 @@ from agent_env.families.temp_answers.scoring.time_errors import (
     scale_of,
     within,
 )
+from agent_env.features.papers.temp_answers import paper_answers as paper
+from agent_env.features.papers.temp_answers.declared import Declared, declared_line, declared_object
+from agent_env.features.papers.temp_answers.paper_answers import (
+    cluster,
+    given_centroids,
+)
+from agent_env.features.papers.temp_answers.responses import Response, ResponseFile
 from agent_env.sdk.results import Estimate
 
 ScaleGroup = tuple[str, ...]

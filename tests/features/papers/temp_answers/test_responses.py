@@ -5,10 +5,10 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.temp_answers.commands import ScoreOptions, score_answers
-from agent_env.families.temp_answers.declared import declared_line, declared_object
-from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
-from agent_env.families.temp_answers.responses import NEEDED, read_mapping, read_responses
+from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_answers
+from agent_env.features.papers.temp_answers.declared import declared_line, declared_object
+from agent_env.features.papers.temp_answers.reasoning import Steps, arithmetic_steps
+from agent_env.features.papers.temp_answers.responses import NEEDED, read_mapping, read_responses
 
 HEAD = "question,label,category,table_id,answer_format,answer_temporal_unit,split,table_context"
 ROW = 'How old?,17,person,3,<num_years>,years,head,"Born\tMay 3, 1950"'

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.families.temp_answers import paper_measures as measures
-from agent_env.families.temp_answers.commands import disagreements
-from agent_env.families.temp_answers.modes import score_paper, score_v2, summarize
-from agent_env.families.temp_answers.paper_measures import Answers, baselines
-from agent_env.families.temp_answers.responses import Response, ResponseFile
+from agent_env.features.papers.temp_answers import paper_measures as measures
+from agent_env.features.papers.temp_answers.commands import disagreements
+from agent_env.features.papers.temp_answers.modes import score_paper, score_v2, summarize
+from agent_env.features.papers.temp_answers.paper_measures import Answers, baselines
+from agent_env.features.papers.temp_answers.responses import Response, ResponseFile
 
 
 def table_file(rows, model="A", first=0):

@@ -26,7 +26,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from agent_env.families.tdbench.published_sql import (
+from agent_env.features.papers.tdbench.published_sql import (
     FAR_DAY,
     MIDNIGHT,
     TOO_LATE,

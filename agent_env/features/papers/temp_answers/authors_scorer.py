@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.families.temp_answers.responses import ResponseFile, response_row
 from agent_env.families.temp_answers.sample import TimeQuestion, time_question
 from agent_env.families.temp_answers.wording import is_continued
+from agent_env.features.papers.temp_answers.responses import ResponseFile, response_row
 from agent_env.sdk.family import PublishedScorer
 from agent_env.sdk.records import Episode, Sample, Score
 from agent_env.sdk.scoring import episode_score
@@ -24,7 +24,7 @@ def score(sample: Sample, episode: Episode) -> Score:
 
 
 def _measure(question: TimeQuestion, episode: Episode) -> dict[str, object]:
-    from agent_env.families.temp_answers.modes import score_paper
+    from agent_env.features.papers.temp_answers.modes import score_paper
 
     dataset = "tot" if question.keys else "ttqa"
     prefilled = is_continued(question, episode.answer)

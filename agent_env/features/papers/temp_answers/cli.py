@@ -11,12 +11,12 @@ from agent_env.sdk.commands import AsJson, Opt, print_table, with_options
 from agent_env.sdk.errors import ConfigError
 
 if TYPE_CHECKING:
-    from agent_env.families.temp_answers.commands import ScoredAnswers, ScoreOptions
-    from agent_env.families.temp_answers.responses import ResponseFile
+    from agent_env.features.papers.temp_answers.commands import ScoredAnswers, ScoreOptions
+    from agent_env.features.papers.temp_answers.responses import ResponseFile
     from agent_env.sdk.results import Cell
 
 
-@with_options("agent_env.families.temp_answers.commands:ScoreOptions")
+@with_options("agent_env.features.papers.temp_answers.commands:ScoreOptions")
 def score_answers(
     options: ScoreOptions,
     disagreements: Annotated[
@@ -28,11 +28,11 @@ def score_answers(
 
     Example: agent-env questions score-answers responses/ttqa_head_*.csv --mode v2 --json
     """
-    from agent_env.families.temp_answers import commands
+    from agent_env.features.papers.temp_answers import commands
 
     scored = commands.score_answers(options)
     if disagreements is not None:
-        from agent_env.families.temp_answers.commands import write_disagreements
+        from agent_env.features.papers.temp_answers.commands import write_disagreements
 
         if len(scored.summaries) < 2:
             raise ConfigError("--disagreements compares the modes; leave --mode out")
@@ -60,7 +60,7 @@ def _fail_for_unjudged(scored: ScoredAnswers) -> None:
 
 
 def _print_files(scored: ScoredAnswers) -> None:
-    from agent_env.families.temp_answers.paper_measures import baselines
+    from agent_env.features.papers.temp_answers.paper_measures import baselines
     from agent_env.sdk.results import Column, ResultTable
 
     heads = (
@@ -87,7 +87,7 @@ def _print_files(scored: ScoredAnswers) -> None:
 
 def _print_errors(scored: ScoredAnswers) -> None:
     """Size and direction of the errors by our rules, where there are any."""
-    from agent_env.families.temp_answers.commands import right_steps
+    from agent_env.features.papers.temp_answers.commands import right_steps
     from agent_env.sdk.results import Column, ResultTable
 
     mode = list(scored.summaries)[-1]

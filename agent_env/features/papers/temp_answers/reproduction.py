@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
 
-from agent_env.families.temp_answers import paper_measures as measures
-from agent_env.families.temp_answers.paper_measures import Answers
 from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
+from agent_env.features.papers.temp_answers import paper_measures as measures
+from agent_env.features.papers.temp_answers.paper_measures import Answers
 from agent_env.sdk.results import Estimate, Measurement
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
@@ -45,7 +45,7 @@ def measured(measure: Measure) -> Callable[[Experiment, Evidence], Iterator[Meas
 
 def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answers]:
     """The scored answers by mode; without `paper` where its packages are missing."""
-    from agent_env.families.temp_answers.scoring.paper_answers import NEEDS_EXTRA
+    from agent_env.features.papers.temp_answers.paper_answers import NEEDS_EXTRA
     from agent_env.sdk.errors import ConfigError
 
     if not paths:
@@ -63,7 +63,7 @@ def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answer
 @lru_cache(maxsize=4)
 def _scored(paths: tuple[tuple[Path, int], ...], mode: str | None) -> Mapping[str, Answers]:
     """Scored once for all experiments; the times of the files tell whether they have changed."""
-    from agent_env.families.temp_answers.commands import ScoreOptions, score_answers
+    from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_answers
 
     scored = score_answers(ScoreOptions(tuple(path for path, _ in paths), mode))
     return {name: scored.answers(name) for name in scored.summaries}

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from agent_env.families.tdbench.authors_scorer import paper_domain
-from agent_env.families.tdbench.paper_tables import (
+from agent_env.families.tdbench.sample import (
+    Certificate,
+    GoldRow,
+    TdbenchSample,
+    cardinality_of,
+    tdbench_sample,
+)
+from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
+from agent_env.features.papers.tdbench.authors_scorer import paper_domain
+from agent_env.features.papers.tdbench.paper_tables import (
     COUNTRIES,
     NAMES,
     Cells,
@@ -25,17 +33,9 @@ from agent_env.families.tdbench.paper_tables import (
     by_span,
     shortcut_answers,
 )
-from agent_env.families.tdbench.paper_tables import measured as measured_columns
-from agent_env.families.tdbench.published import PublishedSet, read_published
-from agent_env.families.tdbench.published_samples import published_samples
-from agent_env.families.tdbench.sample import (
-    Certificate,
-    GoldRow,
-    TdbenchSample,
-    cardinality_of,
-    tdbench_sample,
-)
-from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
+from agent_env.features.papers.tdbench.paper_tables import measured as measured_columns
+from agent_env.features.papers.tdbench.published import PublishedSet, read_published
+from agent_env.features.papers.tdbench.published_samples import published_samples
 from agent_env.sdk.errors import DatasetError
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import Sample

@@ -11,7 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from agent_env.families.temp_answers.modes import (
+from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
+from agent_env.features.papers.temp_answers.modes import (
     Item,
     ModeScores,
     ScaleGroup,
@@ -21,9 +22,10 @@ from agent_env.families.temp_answers.modes import (
     score_v2,
     summarize,
 )
-from agent_env.families.temp_answers.paper_measures import Answers, Guess, baselines
-from agent_env.families.temp_answers.reasoning import Steps, arithmetic_steps
-from agent_env.families.temp_answers.responses import (
+from agent_env.features.papers.temp_answers.paper_answers import CLOCK
+from agent_env.features.papers.temp_answers.paper_measures import Answers, Guess, baselines
+from agent_env.features.papers.temp_answers.reasoning import Steps, arithmetic_steps
+from agent_env.features.papers.temp_answers.responses import (
     Response,
     ResponseFile,
     question_keys,
@@ -31,8 +33,6 @@ from agent_env.families.temp_answers.responses import (
     read_responses,
     response_row,
 )
-from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
-from agent_env.families.temp_answers.scoring.paper_answers import CLOCK
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import csv_text

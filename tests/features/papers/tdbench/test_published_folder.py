@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from agent_env.families.tdbench.commands import import_published
-from agent_env.families.tdbench.published import read_published
+from agent_env.features.papers.tdbench.importing import import_published
+from agent_env.features.papers.tdbench.published import read_published
 
-FOLDER = Path(__file__).parents[2] / "data" / "published" / "tdbench"
+FOLDER = Path(__file__).parents[3] / "data" / "published" / "tdbench"
 
 
 def test_joins_and_days_of_making_and_the_report():

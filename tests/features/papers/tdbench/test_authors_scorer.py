@@ -2,9 +2,9 @@
 
 import pytest
 
-from agent_env.families.tdbench.authors_scorer import forms, measure
 from agent_env.families.tdbench.sample import GoldRow, Hop
 from agent_env.families.tdbench.score import measure as our_measure
+from agent_env.features.papers.tdbench.authors_scorer import forms, measure
 from tests.families.tdbench.leaders import TABLE, current, hops, question
 
 GROUP = ((0, 1, 2, 3),)

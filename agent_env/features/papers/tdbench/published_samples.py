@@ -19,13 +19,6 @@ from random import Random
 from typing import Literal
 
 from agent_env.families.tdbench import query
-from agent_env.families.tdbench.published import (
-    Blank,
-    CheckedQuestion,
-    PublishedQuestion,
-    PublishedSet,
-)
-from agent_env.families.tdbench.published_sql import Columns, Reading, Row, is_open, iso_day
 from agent_env.families.tdbench.sample import (
     Certificate,
     GoldRow,
@@ -36,6 +29,13 @@ from agent_env.families.tdbench.sample import (
     cardinality_of,
 )
 from agent_env.features.facts.tables.temporal_table import LENGTHS
+from agent_env.features.papers.tdbench.published import (
+    Blank,
+    CheckedQuestion,
+    PublishedQuestion,
+    PublishedSet,
+)
+from agent_env.features.papers.tdbench.published_sql import Columns, Reading, Row, is_open, iso_day
 from agent_env.sdk.family import SampleSet
 from agent_env.sdk.records import MaterialTable
 

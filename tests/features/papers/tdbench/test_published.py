@@ -10,11 +10,11 @@ from datetime import date
 import pytest
 
 from agent_env.errors import DatasetError
-from agent_env.families.tdbench.cli import import_command
-from agent_env.families.tdbench.published import read_published
-from agent_env.families.tdbench.published_samples import published_samples
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
+from agent_env.features.papers.tdbench.cli import import_command
+from agent_env.features.papers.tdbench.published import read_published
+from agent_env.features.papers.tdbench.published_samples import published_samples
 from agent_env.tasks.family import SampleSet
 
 NOW = date(2025, 1, 26)
@@ -95,7 +95,7 @@ def test_a_statement_that_does_more_than_read_is_refused_and_listed(tmp_path, sq
 
 
 def test_a_statement_that_does_not_end_is_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr("agent_env.families.tdbench.published_sql.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("agent_env.features.papers.tdbench.published_sql.TIMEOUT_S", 0.2)
     endless = f"select count(*) from leaders a{''.join(f', leaders b{n}' for n in range(30))}"
     (checked,) = read_published(folder(tmp_path, AFTER | {"sql_for_db": endless}), NOW).questions
     assert checked.difference.reason == "took too long"

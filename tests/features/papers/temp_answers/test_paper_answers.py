@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 
-from agent_env.families.temp_answers.scoring import paper_answers
+from agent_env.features.papers.temp_answers import paper_answers
 
 CLOCK = date(2025, 1, 1)
 day = datetime.fromisoformat

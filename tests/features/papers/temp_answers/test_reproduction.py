@@ -4,9 +4,9 @@ import csv
 
 import pytest
 
-from agent_env.families.temp_answers.paper_measures import TABLES, model_name
-from agent_env.families.temp_answers.reproduction import PAPER
 from agent_env.features.papers.paper import Evidence
+from agent_env.features.papers.temp_answers.paper_measures import TABLES, model_name
+from agent_env.features.papers.temp_answers.reproduction import PAPER
 
 TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
         "split", "table_context", "response")  # fmt: skip

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 from typing import Literal
 
-from agent_env.families.temp_answers.modes import Item, ModeScores, Summary
-from agent_env.families.temp_answers.reasoning import arithmetic_steps
-from agent_env.families.temp_answers.responses import ResponseFile
 from agent_env.families.temp_answers.scoring.answer_spec import parse_unit
-from agent_env.families.temp_answers.scoring.paper_answers import (
+from agent_env.families.temp_answers.scoring.time_errors import percentage
+from agent_env.features.papers.paper import PublishedValues
+from agent_env.features.papers.temp_answers.modes import Item, ModeScores, Summary
+from agent_env.features.papers.temp_answers.paper_answers import (
     MARKER,
     scaled_error,
     strict_object,
 )
-from agent_env.families.temp_answers.scoring.time_errors import percentage
-from agent_env.features.papers.paper import PublishedValues
+from agent_env.features.papers.temp_answers.reasoning import arithmetic_steps
+from agent_env.features.papers.temp_answers.responses import ResponseFile
 from agent_env.sdk.results import Estimate, rank_correlation
 
 _PUBLISHED = PublishedValues.beside(__file__)

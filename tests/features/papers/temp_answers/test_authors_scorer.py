@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent_env.families.temp_answers.authors_scorer import score
 from agent_env.families.temp_answers.sample import TimeQuestion
+from agent_env.features.papers.temp_answers.authors_scorer import score
 from tests.ended import ended
 
 QUESTION = TimeQuestion(

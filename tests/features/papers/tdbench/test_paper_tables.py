@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent_env.families.tdbench.paper_tables import (
+from agent_env.families.tdbench.score import measure
+from agent_env.features.papers.tdbench.paper_tables import (
     ScoredAnswer,
     by_cardinality,
     by_hops,
@@ -11,7 +12,6 @@ from agent_env.families.tdbench.paper_tables import (
     by_relation,
     measured,
 )
-from agent_env.families.tdbench.score import measure
 from tests.families.tdbench.leaders import TABLE, hops, question
 
 

@@ -5,15 +5,15 @@ import json
 import pytest
 
 from agent_env.errors import DatasetError
-from agent_env.families.tdbench import reproduction
-from agent_env.families.tdbench.authors_scorer import paper_domain
 from agent_env.families.tdbench.family import make_task
 from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.features.papers.paper import Evidence
 from agent_env.features.papers.responses import ReadSamples, ResponseRow, response_runs
+from agent_env.features.papers.tdbench import reproduction
+from agent_env.features.papers.tdbench.authors_scorer import paper_domain
 from tests.families.tdbench.leaders import TABLE, current, question
-from tests.families.tdbench.test_published import HEAD, MISSPELT, write
-from tests.families.tdbench.test_published import ROWS as CULTURE
+from tests.features.papers.tdbench.test_published import HEAD, MISSPELT, write
+from tests.features.papers.tdbench.test_published import ROWS as CULTURE
 
 GROUP = ((0, 1, 2, 3),)
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"

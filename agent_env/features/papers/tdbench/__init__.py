@@ -1,0 +1,1 @@
+"""TDBench: the published set and its import, the paper's tables, the authors' scorer."""

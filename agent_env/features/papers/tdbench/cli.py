@@ -1,0 +1,82 @@
+"""Imports TDBench's published set: `questions tdbench import`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from agent_env.features.facts.cli import stated_now
+from agent_env.sdk.commands import AsJson, Opt, say
+
+if TYPE_CHECKING:
+    from agent_env.features.papers.tdbench.importing import ImportReport
+
+MAX_LISTED = 20
+"""Differences that are printed without --json."""
+
+
+def import_command(
+    folder: Annotated[Path, typer.Argument(help="Holds CSVs and question files.", metavar="DIR")],
+    now: Annotated[str | None, Opt("YYYY-MM-DD: the day of making, where it is known.")] = None,
+    out: Annotated[Path | None, Opt("Write samples here, to run them.")] = None,
+    differing: Annotated[
+        Literal["refuse", "stored", "returned"],
+        Opt(
+            "Questions whose stored rows do not come out: none, their stored (published) "
+            "gold, or the returned (corrected) one."
+        ),
+    ] = "refuse",
+    as_json: AsJson = False,
+) -> None:
+    """Prove a published set: find the reading of each file that returns its stored rows.
+
+    Example: agent-env questions tdbench import tdbench_public --out published.jsonl
+    """
+    from agent_env.features.papers.tdbench.importing import import_published
+
+    day = None if now is None else stated_now(now)
+    report = import_published(folder, day, out, differing)
+    if as_json:
+        print(json.dumps(report.as_json(), ensure_ascii=False))
+    else:
+        _print_import(report)
+    if out is not None and not report.made.samples:
+        say("no sample was written")
+        sys.exit(1)
+
+
+def _print_import(report: ImportReport) -> None:
+    published, samples = report.published, len(report.made.samples)
+    differences, questions = report.differences, len(published.questions)
+    tables = ", ".join(f"{name} {rows}" for name, rows in report.tables.items()) or "none"
+    print(f"tables, with their rows: {tables}")
+    print(f"stored results that come out: {questions - len(differences)} of {questions}")
+    for proof in published.proofs:
+        counts = f"{proof.reproduced} of {proof.stored}, {proof.with_rows} of them with rows"
+        print(f"  {proof.file} ({proof.group}): {counts}; {proof.reading.words}")
+    for name, (entries, wrong) in report.by_relation.items():
+        print(f"  {name:14} {entries:6} questions {wrong:6} different")
+    for d in differences[:MAX_LISTED]:
+        print(f"{d.file} {d.idx} ({d.relation}): {d.reason}")
+        for sign, rows in (("-", d.missing), ("+", d.extra)):
+            for row in rows[:3]:
+                print(f"    {sign} {row}")
+    if len(differences) > MAX_LISTED:
+        print(f"… and {len(differences) - MAX_LISTED} more; --json lists all")
+    for text in published.ignored:
+        say(f"ignored {text}")
+    for text in published.notes:
+        say(text)
+    if report.refused:
+        say(
+            f"{report.refused} questions are refused, as their stored rows do not come out; "
+            "--differing stored or returned takes them"
+        )
+    if report.unworded:
+        say(f"{report.unworded} questions have no wording, so no sample was made of them")
+    if report.out is not None:
+        print(f"{samples} samples in {report.out}, {len(published.blanks)} of them gaps to fill")
