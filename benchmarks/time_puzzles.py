@@ -24,10 +24,10 @@ from agent_env.families.time_puzzles.candidates import Candidates
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import WEEKDAYS, MultiWeekday
 from agent_env.families.time_puzzles.family import SetOptions, make_set
-from agent_env.families.time_puzzles.guessers import guess_rates
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.answers.date_sets import days_off, exact_match, f1, jaccard
 from agent_env.features.audit.audit import audit
+from agent_env.features.audit.guess_rates import guess_rates
 from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 from agent_env.temporal.days import CLOSURE_DAYS, PUZZLE_DAYS, DayRange
 

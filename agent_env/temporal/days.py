@@ -31,6 +31,10 @@ class DayRange:
     first: date
     last: date
 
+    @classmethod
+    def of_years(cls, first: int, last: int) -> DayRange:
+        return cls(date(first, 1, 1), date(last, 12, 31))
+
     def __len__(self) -> int:
         return self.last.toordinal() - self.first.toordinal() + 1
 
@@ -143,10 +147,10 @@ def _packed(flags: bytearray) -> DaySet:
 
 _DIGITS = bytes([48, 49]) + bytes(254)
 
-PUZZLE_DAYS = DayRange(date(1800, 1, 1), date(2050, 12, 31))
+PUZZLE_DAYS = DayRange.of_years(1800, 2050)
 """The days among which Time Puzzles look for their answers."""
 
-CLOSURE_DAYS = DayRange(date(1583, 1, 1), date(2400, 12, 31))
+CLOSURE_DAYS = DayRange.of_years(1583, 2400)
 """The days among which a closed puzzle has the same answers, though no range is stated."""
 
 

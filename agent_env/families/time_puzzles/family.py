@@ -194,7 +194,7 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
         seed=seed,
         facts=_numbers("facts", options.facts, 1, 12),
         solutions=_numbers("solutions", options.solutions, 0, 1000),
-        days=DayRange(date(first, 1, 1), date(last, 12, 31)),
+        days=DayRange.of_years(first, last),
         calendars=calendars_of(options),
         checked=not options.unchecked,
         target=parse_target(options.difficulty),

@@ -8,7 +8,6 @@ then searches their facts.
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,8 +21,8 @@ from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, Level, PersonAlive, UsPresident
 from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
-from agent_env.families.time_puzzles.sample import Checks, Difficulty, TimePuzzle
-from agent_env.families.time_puzzles.solver import information_gain, rests_of
+from agent_env.families.time_puzzles.sample import Difficulty, TimePuzzle
+from agent_env.families.time_puzzles.solver import rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.facts.tables.articles import article_url, event_title, presidency_title
 from agent_env.features.facts.tables.tables import FactTables
@@ -429,53 +428,29 @@ class Generator:
         facts = [entry.fact for entry in entries]
         rests = rests_of([entry.days for entry in entries], self._everything)
         answer = rests[0] & entries[0].days
-        checks = self._guarantees.checks(facts, rests, answer) if self._checked else None
-        if (self._checked and checks is None) or self._guarantees.needs_open_end(facts, answer):
+        verified = self._guarantees.of(facts, rests, answer, rng, self._checked)
+        if verified is None:
             return None
-        listed = self._guarantees.listed(facts, rests, answer, rng, self._checked)
-        if listed is None:
-            return None
+        checks, listed = verified
         order = rng.sample(range(len(facts)), len(facts))
-        explicit = tuple(self._wording.explicit(facts[i], listed[i]) for i in order)
-        return self._puzzle([entries[i] for i in order], explicit, answer, checks, seed_date, name)
+        facts = [facts[i] for i in order]
+        fields = self._wording.fields(facts, answer, [listed[i] for i in order])
+        (event,) = (fact for fact in facts if isinstance(fact, KbEvent))
+        fields |= {
+            "id": name,
+            "evidence": evidence_of(facts),
+            "proofs": proofs_of(facts, self._sets),
+            "event": event.event,
+            "event_level": event.level,
+            "obscurity": self._sets.events[event.event].obscurity,
+            "difficulty": self._difficulty(entries),
+            "seed_date": seed_date.isoformat() if seed_date else "",
+            "checks": checks,
+        }
+        return TimePuzzle(**fields)
 
     def _difficulty(self, entries: Sequence[Entry]) -> Difficulty:
         return difficulty_of(entries, self._sets.events, self._everything)
-
-    def _puzzle(
-        self,
-        entries: Sequence[Entry],
-        explicit: tuple[str, ...],
-        answer: DaySet,
-        checks: Checks | None,
-        seed_date: date | None,
-        name: str,
-    ) -> TimePuzzle:
-        facts = tuple(entry.fact for entry in entries)
-        (event,) = (fact for fact in facts if isinstance(fact, KbEvent))
-        gold = tuple(day.isoformat() for day in self._days.dates(answer))
-        constraints = tuple(self._wording.implicit(fact) for fact in facts)
-        gains = (information_gain(entry.days, len(self._days)) for entry in entries)
-        return TimePuzzle(
-            id=name,
-            gold=gold,
-            evidence=evidence_of(facts),
-            proofs=proofs_of(facts, self._sets),
-            constraints=constraints,
-            explicit_constraints=explicit,
-            facts=facts,
-            information_gain=tuple(round(gain, 3) for gain in gains),
-            solution_count=len(gold),
-            fact_count=len(facts),
-            event=event.event,
-            event_level=event.level,
-            obscurity=self._sets.events[event.event].obscurity,
-            difficulty=self._difficulty(entries),
-            seed_date=seed_date.isoformat() if seed_date else "",
-            years=f"{self._days.first.year}-{self._days.last.year}",
-            checks=checks,
-            digest=digest_of(facts, constraints, explicit, gold),
-        )
 
 
 def evidence_of(facts: Iterable[Fact]) -> tuple[str, ...]:
@@ -492,11 +467,3 @@ def _title(fact: Fact) -> str | None:
         case UsPresident(person=person):
             return presidency_title(person)
     return None
-
-
-def digest_of(
-    facts: Sequence[Fact], constraints: Sequence[str], explicit: Sequence[str], gold: Sequence[str]
-) -> str:
-    """SHA-256 of a puzzle's facts, texts and gold, first 16 digits."""
-    parts = [*(fact.model_dump_json() for fact in facts), *constraints, *explicit, *gold]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -17,8 +17,9 @@ from random import Random
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import Fact, KbEvent, PersonAlive, UsPresident
+from agent_env.families.time_puzzles.guessers import values_of
 from agent_env.families.time_puzzles.sample import Checks
-from agent_env.families.time_puzzles.solver import rests_of, solve, years_in
+from agent_env.families.time_puzzles.solver import rests_of, solve
 from agent_env.features.facts.tables.articles import (
     Edge,
     article_url,
@@ -170,22 +171,6 @@ class Checker:
                     names.append(name)
         return tuple(dict.fromkeys(names))
 
-    def event_bits(self, rest: DaySet, answer: DaySet) -> float | None:
-        """Conditional information gain of the event in bits: log2 of the answer's growth without
-        it; None without an answer."""
-        if not answer:
-            return None
-        return math.log2(rest.bit_count()) - math.log2(answer.bit_count())
-
-    def event_values(self, event: ft.KbEvent, rest: DaySet) -> int:
-        """Number of values of the event's level that the other facts allow."""
-        patterns = self._sets.patterns
-        if event.level == "month":
-            return sum(bool(rest & patterns.months((month,))) for month in range(1, 13))
-        if event.level == "day":
-            return sum(bool(rest & patterns.days_of_month((day,))) for day in range(1, 32))
-        return sum(1 for _ in years_in(rest, self._days))
-
 
 MIN_EVENT_VALUES = 10
 """Least number of values of the event, so that guessing it rarely succeeds."""
@@ -195,23 +180,48 @@ class Guarantees:
     """Checks facts with their answer; `rests` are those of `solver.rests_of`."""
 
     def __init__(self, sets: DaySets, tables: FactTables) -> None:
-        self._everything = sets.days.everything
+        self._sets, self._everything = sets, sets.days.everything
         self._spelled_out = SpelledOut(sets)
         self._checker = Checker(sets, tables)
-        self.needs_open_end = self._checker.needs_open_end
 
-    def checks(
+    def of(
+        self,
+        facts: Sequence[Fact],
+        rests: Sequence[DaySet],
+        answer: DaySet,
+        rng: Random,
+        is_checked: bool,
+    ) -> tuple[Checks | None, list[DaySet]] | None:
+        """The checks, and for each fact the days that its explicit wording allows; None where one
+        fails, or the explicit wording takes too many spans or, checked, has another answer or a
+        fact that it could do without."""
+        checks = self._checks(facts, rests, answer) if is_checked else None
+        if (is_checked and checks is None) or self._checker.needs_open_end(facts, answer):
+            return None
+        try:
+            listed = self._spelled_out.listed(facts, rests, answer, rng)
+        except TooManySpans:
+            return None
+        if is_checked:
+            own = rests_of(listed, self._everything)
+            if solve(listed, self._everything) != answer or self._checker.unnecessary(own, answer):
+                return None
+        return checks, listed
+
+    def _checks(
         self, facts: Sequence[Fact], rests: Sequence[DaySet], answer: DaySet
     ) -> Checks | None:
-        """The checks, cheap ones first; None if any fails."""
+        """Cheap ones first; None if any fails."""
         checker = self._checker
         at, event = next((i, fact) for i, fact in enumerate(facts) if isinstance(fact, KbEvent))
         if checker.unnecessary(rests, answer) or checker.other_answers(facts, rests, answer):
             return None
-        bits = checker.event_bits(rests[at], answer)
+        # the information gain of the event in bits, given the others
+        sizes = rests[at].bit_count(), answer.bit_count()
+        bits = math.log2(sizes[0]) - math.log2(sizes[1]) if answer else None
         if bits is not None and bits < 1:
             return None
-        values = checker.event_values(event, rests[at])
+        values = len(values_of(event, rests[at], self._sets))
         if values < MIN_EVENT_VALUES or not checker.is_closed(facts, answer):
             return None
         return Checks(
@@ -223,26 +233,6 @@ class Guarantees:
             faithful=True,
             explicit_necessary=True,
         )
-
-    def listed(
-        self,
-        facts: Sequence[Fact],
-        rests: Sequence[DaySet],
-        answer: DaySet,
-        rng: Random,
-        is_checked: bool,
-    ) -> list[DaySet] | None:
-        """For each fact the days that its explicit wording allows; None where it takes too many
-        spans or, checked, has another answer or a fact that it could do without."""
-        try:
-            listed = self._spelled_out.listed(facts, rests, answer, rng)
-        except TooManySpans:
-            return None
-        if is_checked:
-            own = rests_of(listed, self._everything)
-            if solve(listed, self._everything) != answer or self._checker.unnecessary(own, answer):
-                return None
-        return listed
 
 
 def proofs_of(facts: Sequence[Fact], sets: DaySets) -> tuple[Proof, ...]:

@@ -1,90 +1,15 @@
-"""Three guessing baselines, which a good puzzle set gives almost no score.
-
-One ignores the event and answers all days that the other facts allow. One randomly draws the
-event's value among those that the other facts allow. One always answers that there is no date. All
-know every other fact and calendar: an upper bound for a model that cannot look events up.
-"""
+"""What the facts of a puzzle leave of its event, for guesses and for checks of them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import date
 from random import Random
 
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import Fact, KbEvent
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import (
-    common_days,
-    few_days,
-    solve_facts,
-    window_of,
-    year_bounds,
-    years_in,
-)
-from agent_env.features.facts.tables.tables import FactTables
+from agent_env.families.time_puzzles.solver import solve_facts, window_of, year_bounds, years_in
 from agent_env.temporal.days import DaySet
-
-
-@dataclass(frozen=True, slots=True)
-class GuessRates:
-    """Exact matches (Appendix B.1) of the three guessers over a set of puzzles."""
-
-    puzzles: int
-    ignore_event: int
-    """Puzzles with a right answer of the guesser without the event."""
-    random_value: float
-    """Expected number of puzzles with a right random value."""
-    random_value_drawn: int
-    """Number for one draw per puzzle."""
-    always_none: int
-
-    def as_json(self) -> dict[str, float]:
-        """Mean exact match of each."""
-        total = max(self.puzzles, 1)
-        return {
-            "ignore_event": self.ignore_event / total,
-            "random_value": self.random_value / total,
-            "random_value_drawn": self.random_value_drawn / total,
-            "always_none": self.always_none / total,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """The guessers' view of one puzzle, and its gold."""
-
-    event: KbEvent | None
-    rest: DaySet
-    """The days that all facts but the event allow."""
-    gold: DaySet | None
-    """None for a gold with a day out of range or with a text that is not a date."""
-
-
-def guess_rates(puzzles: Sequence[TimePuzzle], tables: FactTables) -> GuessRates:
-    """The guessers' rates against the puzzles' own gold."""
-    sets = DaySets(common_days(puzzles), tables)
-    return rates_of([case_of(puzzle, sets) for puzzle in puzzles], sets, Random(0))
-
-
-def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
-    ignoring_hits = draw_hits = none_hits = 0
-    chance = 0.0
-    for case in cases:
-        ignoring_hits += case.rest == case.gold
-        draw_hits += draw_value(case, sets, rng) == case.gold
-        chance += chance_of(case, sets)
-        none_hits += case.gold == 0
-    return GuessRates(len(cases), ignoring_hits, chance, draw_hits, none_hits)
-
-
-def case_of(puzzle: TimePuzzle, sets: DaySets) -> Case:
-    """The puzzle without its event."""
-    window = window_of(year_bounds(puzzle), sets.days)
-    event = event_of(puzzle.facts)
-    others = [fact for fact in puzzle.facts if fact is not event]
-    return Case(event, solve_facts(others, window, sets).answer, gold_days(puzzle, sets))
 
 
 def event_of(facts: Sequence[Fact]) -> KbEvent | None:
@@ -92,36 +17,17 @@ def event_of(facts: Sequence[Fact]) -> KbEvent | None:
     return next((fact for fact in facts if isinstance(fact, KbEvent)), None)
 
 
-def gold_days(puzzle: TimePuzzle, sets: DaySets) -> DaySet | None:
-    """The stored gold as a day set; None where it has other values than days in range."""
-    try:
-        days = few_days(map(date.fromisoformat, puzzle.gold), sets.days)
-    except ValueError:
-        return None
-    return days if days.bit_count() == len(puzzle.gold) else None
+def rest_of(puzzle: TimePuzzle, sets: DaySets) -> DaySet:
+    """The days that all facts but the event allow."""
+    event, window = event_of(puzzle.facts), window_of(year_bounds(puzzle), sets.days)
+    return solve_facts([f for f in puzzle.facts if f is not event], window, sets).answer
 
 
-def chance_of(case: Case, sets: DaySets) -> float:
-    """Probability that a random value of the event gives the gold."""
-    if case.gold is None:
-        return 0.0
-    if case.event is None or not case.rest:
-        return float(case.rest == case.gold)
-    if not case.gold:
-        return 0.0
-    first = sets.days.day((case.gold & -case.gold).bit_length() - 1)
-    value = {"year": first.year, "month": first.month, "day": first.day}[case.event.level]
-    if _having(case.event, value, case.rest, sets) != case.gold:
-        return 0.0
-    return 1 / len(values_of(case.event, case.rest, sets))
-
-
-def draw_value(case: Case, sets: DaySets, rng: Random) -> DaySet:
+def draw_value(event: KbEvent | None, rest: DaySet, sets: DaySets, rng: Random) -> DaySet:
     """The days left by a random value of the event that the other facts allow."""
-    if case.event is None or not case.rest:
-        return case.rest
-    value = rng.choice(values_of(case.event, case.rest, sets))
-    return _having(case.event, value, case.rest, sets)
+    if event is None or not rest:
+        return rest
+    return having(event, rng.choice(values_of(event, rest, sets)), rest, sets)
 
 
 def values_of(event: KbEvent, rest: DaySet, sets: DaySets) -> list[int]:
@@ -129,10 +35,10 @@ def values_of(event: KbEvent, rest: DaySet, sets: DaySets) -> list[int]:
     if event.level == "year":
         return list(years_in(rest, sets.days))
     numbers = range(1, 13) if event.level == "month" else range(1, 32)
-    return [number for number in numbers if _having(event, number, rest, sets)]
+    return [number for number in numbers if having(event, number, rest, sets)]
 
 
-def _having(event: KbEvent, value: int, rest: DaySet, sets: DaySets) -> DaySet:
+def having(event: KbEvent, value: int, rest: DaySet, sets: DaySets) -> DaySet:
     if event.level == "year":
         return rest & sets.days.year(value)
     if event.level == "month":

@@ -21,7 +21,6 @@ from pydantic import ValidationError
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.facts import MONTHS, SEASONS, SIGNS, WEEKDAYS
-from agent_env.features.facts.tables.tables import parse_years
 from agent_env.temporal.days import PartialDate
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 
@@ -344,6 +343,8 @@ def _part(value: object, level: str) -> int:
 
 def event_years_in(value: object) -> tuple[int, ...]:
     """Years of a multi_year event: one, a list, pairs, or spans as text."""
+    from agent_env.features.facts.tables.tables import parse_years  # texts have no need of it
+
     if value is None:
         return ()
     if isinstance(value, str):

@@ -14,9 +14,8 @@ from pydantic import JsonValue, TypeAdapter
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import information_gain, solve_facts
+from agent_env.families.time_puzzles.solver import solve_facts
 from agent_env.families.time_puzzles.wording import Wording, plain_sentence
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
@@ -97,16 +96,7 @@ def _puzzle(
     solved = solve_facts(facts, sets.days.everything, sets)
     if solved.answer.bit_count() != solutions or any(r == solved.answer for r in solved.rests):
         return None
-    gold = tuple(map(str, sets.days.dates(solved.answer)))
-    constraints = tuple(wording.implicit(fact) for fact in facts)
-    explicit = tuple(wording.explicit(fact, sets.of(fact)) for fact in facts)
-    return TimePuzzle(
-        id=name, gold=gold, constraints=constraints, explicit_constraints=explicit,
-        facts=tuple(facts), solution_count=len(gold), fact_count=len(facts),
-        information_gain=tuple(round(information_gain(d, len(sets.days)), 3) for d in solved.sets),
-        years=f"{sets.days.first.year}-{sets.days.last.year}",
-        seed_date=gold[0] if gold else "", digest=digest_of(facts, constraints, explicit, gold),
-    )  # fmt: skip
+    return TimePuzzle(id=name, **wording.fields(facts, solved.answer, solved.sets))
 
 
 def needs_day(puzzle: TimePuzzle) -> bool:
@@ -158,5 +148,5 @@ def relative_sentences() -> Mapping[str, ft.Relative]:
 
 @lru_cache(maxsize=4)
 def solver(tables: FactTables, first: int, last: int) -> tuple[DaySets, Wording]:
-    sets = DaySets(DayRange(date(first, 1, 1), date(last, 12, 31)), tables)
+    sets = DaySets(DayRange.of_years(first, last), tables)
     return sets, Wording(tables, sets)

@@ -23,6 +23,7 @@ from agent_env.families.time_puzzles.reference_lookups import (
     on_day,
     queries,
     read_prompt,
+    shared,
 )
 from agent_env.features.reference.turns import History, Step, Turn, read_history
 
@@ -113,31 +114,20 @@ def answer_by_habit(turn: Turn, history: History) -> Step | None:
 def recalled(lookup: Lookup) -> Clause | None:
     """The lookup's clause by the tables that come with the package; None for what they do not
     have."""
+    from agent_env.families.time_puzzles.day_sets import years_held
     from agent_env.features.facts.tables.tables import shipped_tables  # the readers have none
 
     tables = shipped_tables()
-    if lookup.what == "presidency":
-        terms = [row for row in tables.presidents if row.person == lookup.phrase]
-        spans = [inside(str(row.start), str(row.end)) for row in terms if row.end is not None]
+    if lookup.what != "event":
+        people = tables.presidents if lookup.what == "presidency" else tables.people
+        own = [row for row in people if row.person == lookup.phrase and row.end is not None]
+        spans = [inside(str(row.start), str(row.end)) for row in own]
         return ["spans", spans] if spans else None
-    if lookup.what == "life":
-        lives = [row for row in tables.people if row.person == lookup.phrase]
-        return ["spans", [inside(str(row.start), str(row.end)) for row in lives]] if lives else None
-    rows = (row for row in tables.events if lookup.phrase in (row.event, row.hint))
-    row = next(rows, None)
-    if row is None:
-        return None
-    if lookup.edge == "any":
-        from agent_env.families.time_puzzles.day_sets import years_held
-
-        return ["years", list(years_held(row))]
+    row = next((row for row in tables.events if lookup.phrase in (row.event, row.hint)), None)
+    if row is None or lookup.edge == "any":
+        return None if row is None else ["years", list(years_held(row))]
     bound = row.start if lookup.edge == "first" else row.end
-    if bound is None:
-        return None
-    if lookup.shares == "year":
-        return ["years", [bound.year]]
-    kind, number = ("months", bound.month) if lookup.shares == "month" else ("days", bound.day)
-    return None if number is None else [kind, [number]]
+    return None if bound is None else shared(bound, lookup)
 
 
 def _finish(

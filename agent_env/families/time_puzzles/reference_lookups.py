@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, dropwhile, takewhile
 from typing import Any, Literal
 
 from agent_env.families.time_puzzles import facts as ft
@@ -46,13 +46,13 @@ class Lookup:
 class ParsedPrompt:
     first: str
     last: str
+    announced: bool
+    """Whether a line says that constraints follow."""
     clauses: tuple[Clause, ...]
     lookups: tuple[Lookup, ...]
     unread: tuple[str, ...]
     """Constraints of unknown form."""
-    announced: bool = True
-    """Whether a line says that constraints follow."""
-    counted: tuple[ft.Relative, ...] = ()
+    counted: tuple[ft.Relative, ...]
     """Spans that are counted from the present day."""
 
 
@@ -60,9 +60,7 @@ def read_prompt(text: str) -> ParsedPrompt:
     """The constraints of a prompt: the list items below the line that announces them. Without such
     a line, a list of mostly unknown items is not one of constraints."""
     span = re.search(r"(\d{4})-01-01 to (\d{4})-12-31 count", text)
-    days = PUZZLE_DAYS
-    if span:
-        days = DayRange(date(int(span[1]), 1, 1), date(int(span[2]), 12, 31))
+    days = DayRange.of_years(int(span[1]), int(span[2])) if span else PUZZLE_DAYS
     clauses: list[Clause] = []
     lookups: list[Lookup] = []
     unread: list[str] = []
@@ -81,7 +79,7 @@ def read_prompt(text: str) -> ParsedPrompt:
     if not announced and 2 * len(unread) > len(items):
         clauses, lookups = [], []
     return ParsedPrompt(
-        str(days.first), str(days.last), tuple(clauses), tuple(lookups), tuple(unread), announced,
+        str(days.first), str(days.last), announced, tuple(clauses), tuple(lookups), tuple(unread),
         tuple(counted),
     )  # fmt: skip
 
@@ -113,22 +111,14 @@ def _items(text: str) -> tuple[bool, list[str]]:
     lines = text.splitlines()
     plain = [line.rstrip().lower() for line in lines]
     starts = [i for i, line in enumerate(plain) if line.endswith(":") and "constraints" in line]
-    below = [list(_first_items(lines[start + 1 :])) for start in starts]
-    announced = next((items for items in reversed(below) if items), None)
-    if announced is None and not starts:
-        return False, list(_first_items(lines))
-    return bool(starts), announced or []
+    below = (_first_items(lines[start + 1 :]) for start in reversed(starts))
+    return bool(starts), next(filter(None, below), []) if starts else _first_items(lines)
 
 
-def _first_items(lines: Sequence[str]) -> Iterator[str]:
+def _first_items(lines: Sequence[str]) -> list[str]:
     """Those of the first list."""
-    has_begun = False
-    for line in lines:
-        if (match := _ITEM.match(line)) is not None:
-            has_begun = True
-            yield match[1]
-        elif has_begun:
-            return
+    begun = dropwhile(lambda match: match is None, map(_ITEM.match, lines))
+    return [match[1] for match in takewhile(bool, begun) if match]
 
 
 def read_constraint(text: str, days: DayRange = PUZZLE_DAYS) -> Clause | Lookup | None:
@@ -311,10 +301,10 @@ def clause_from(text: str, lookup: Lookup) -> Clause | None:
         bare = [int(year) for year in re.findall(r"\b\d{4}\b", _lead(text))]
         return ["years", sorted(set(bare))] if bare else None
     days = _rows(text, _EDGES[lookup.edge]) or _edge_days(text, lookup)
-    return _shared(days[0], lookup) if days else None
+    return shared(days[0], lookup) if days else None
 
 
-def _shared(day: PartialDate, lookup: Lookup) -> Clause | None:
+def shared(day: PartialDate, lookup: Lookup) -> Clause | None:
     if lookup.shares == "year":
         return ["years", [day.year]]
     if lookup.shares == "month":
@@ -344,7 +334,7 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
         return None
     if lookup.edge == "any":
         return ["years", list(range(starts[0].year, ends[0].year + 1))]
-    return _shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
+    return shared(starts[0] if lookup.edge == "first" else ends[0], lookup)
 
 
 def _rows(text: str, name: str) -> list[PartialDate]:
@@ -465,16 +455,6 @@ def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> Lookup
     return max(best[True], best[False], key=lambda pair: pair[0])[1]
 
 
-def find_once(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
-    """One search; trusts the first hit's snippet."""
-    for step in _walk(lookup, history, tools - {"open_page"}, 1):
-        if len(step) == 2:
-            return LookupState(call=step)
-        hits = history.searches[queries(lookup)[0]]
-        return _read(*hits[0], lookup) if hits else LookupState()
-    return LookupState()
-
-
 def find_first(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """What the first page of the first search with results says."""
     for step in _walk(lookup, history, tools, 1):
@@ -483,6 +463,14 @@ def find_first(lookup: Lookup, history: History, tools: set[str]) -> LookupState
         if step[1]:
             return _read(step[1], step[2], lookup)
     return LookupState()
+
+
+def find_once(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
+    """One search; trusts the first hit's snippet."""
+    step = next(_walk(lookup, history, tools - {"open_page"}, 1), None)
+    if step is not None and len(step) == 2:
+        return LookupState(call=step)
+    return _read(step[1], step[2], lookup) if step and step[1] else LookupState()
 
 
 def _read(url: str, text: str, lookup: Lookup) -> LookupState:

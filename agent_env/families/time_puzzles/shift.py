@@ -17,11 +17,10 @@ from typing import Any
 
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.families.time_puzzles.facts import KbEvent
-from agent_env.families.time_puzzles.generator import digest_of
 from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
 from agent_env.families.time_puzzles.guessers import event_of, values_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import information_gain, rests_of
+from agent_env.families.time_puzzles.solver import rests_of
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.facts.site.render import render_changed
 from agent_env.features.facts.site.sheet import LIKELY_FIRST
@@ -81,14 +80,14 @@ def shifted_twin(
     """The puzzle in a world where its event has other dates, and the event there; CannotShift where
     none was found."""
     first, last = map(int, puzzle.years.split("-"))
-    days = DayRange(date(first, 1, 1), date(last, 12, 31))
+    days = DayRange.of_years(first, last)
     sets = DaySets(days, tables)
     event = event_of(puzzle.facts)
     assert event is not None
     others = [sets.of(fact) for fact in puzzle.facts if fact is not event]
     rest = rests_of([*others, days.everything], days.everything)[-1]
     for moved in _moved_rows(event, row, values_of(event, rest, sets), rng):
-        twin = _twin(puzzle, event, moved, tables, rng)
+        twin = _twin(puzzle, event, moved, tables, days, rng)
         if twin is not None:
             return twin, moved
     raise CannotShift(f"no other dates of its event were found in {TRIES} tries")
@@ -169,42 +168,30 @@ def _moved(row: EventRow, by: timedelta) -> EventRow | None:
 
 
 def _twin(
-    puzzle: TimePuzzle, event: KbEvent, moved: EventRow, tables: FactTables, rng: Random
+    puzzle: TimePuzzle,
+    event: KbEvent,
+    moved: EventRow,
+    tables: FactTables,
+    days: DayRange,
+    rng: Random,
 ) -> TimePuzzle | None:
     """The puzzle with its event there; None where a guarantee does not hold."""
-    first, last = map(int, puzzle.years.split("-"))
-    days = DayRange(date(first, 1, 1), date(last, 12, 31))
     world = with_event(tables, moved)
     sets = DaySets(days, world)
     facts = [_fact(event, moved) if fact is event else fact for fact in puzzle.facts]
     rests = rests_of([sets.of(fact) for fact in facts], days.everything)
     answer = rests[0] & sets.of(facts[0])
-    gold = tuple(day.isoformat() for day in days.dates(answer)) if answer.bit_count() < 999 else ()
-    if not 1 <= len(gold) <= max(MOST, len(puzzle.gold)) or set(gold) == set(puzzle.gold):
+    if not 1 <= answer.bit_count() <= max(MOST, len(puzzle.gold)):
         return None
-    guarantees, is_checked = Guarantees(sets, world), puzzle.checks is not None
-    checks = guarantees.checks(facts, rests, answer) if is_checked else None
-    if (is_checked and checks is None) or guarantees.needs_open_end(facts, answer):
+    if set(map(str, days.dates(answer))) == set(puzzle.gold):
         return None
-    listed = guarantees.listed(facts, rests, answer, rng, is_checked)
-    if listed is None:
+    verified = Guarantees(sets, world).of(facts, rests, answer, rng, puzzle.checks is not None)
+    if verified is None:
         return None
-    wording = Wording(world, sets)
-    explicit = tuple(map(wording.explicit, facts, listed))
-    gains = (information_gain(sets.of(fact), len(days)) for fact in facts)
-    update = {
-        "gold": gold,
-        "explicit_gold": None,
-        "proofs": proofs_of(facts, sets),
-        "explicit_constraints": explicit,
-        "facts": tuple(facts),
-        "information_gain": tuple(round(gain, 3) for gain in gains),
-        "solution_count": len(gold),
-        "seed_date": gold[0],
-        "checks": checks,
-        "digest": digest_of(facts, puzzle.constraints, explicit, gold),
-    }
-    return puzzle.model_copy(update=update)
+    checks, listed = verified
+    fields = Wording(world, sets).fields(facts, answer, listed, puzzle.constraints)
+    own = {"explicit_gold": None, "proofs": proofs_of(facts, sets), "checks": checks}
+    return puzzle.model_copy(update=fields | own)
 
 
 def _fact(event: KbEvent, moved: EventRow) -> KbEvent:

@@ -103,4 +103,4 @@ def common_days(puzzles: Iterable[TimePuzzle]) -> DayRange:
         low, high = year_bounds(puzzle)
         first, last = min(first, low), max(last, high)
     first, last = max(first, CLOSURE_DAYS.first.year), min(last, CLOSURE_DAYS.last.year)
-    return DayRange(date(first, 1, 1), date(last, 12, 31))
+    return DayRange.of_years(first, last)

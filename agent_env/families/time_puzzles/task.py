@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -26,13 +26,8 @@ from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
 from agent_env.sdk.scoring import episode_score
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
-if TYPE_CHECKING:
-    from agent_env.families.time_puzzles.guessers import Case
-    from agent_env.temporal.days import DaySet
-
 MOST_DAYS = 60
 """An answer names no more days."""
-Policy = Callable[["Case", Random], "DaySet"]
 
 
 def shortcuts(tables: Callable[[], FactTables]) -> tuple[Shortcut, ...]:
@@ -66,7 +61,7 @@ def _without_event(
 ) -> Callable[[Sample, Random], str | None]:
     """Answers by the other facts; none where the tables of a run made elsewhere are missing."""
     from agent_env.families.time_puzzles.day_sets import DaySets
-    from agent_env.families.time_puzzles.guessers import case_of, draw_value, event_of
+    from agent_env.families.time_puzzles.guessers import draw_value, event_of, rest_of
     from agent_env.families.time_puzzles.solver import common_days
 
     try:
@@ -76,10 +71,10 @@ def _without_event(
 
     def guess(sample: Sample, rng: Random) -> str | None:
         for puzzle in time_puzzles([sample]):
-            if event_of(puzzle.facts) is None:
+            if (event := event_of(puzzle.facts)) is None:
                 return None
-            case = case_of(puzzle, sets)
-            days = sets.days.dates(draw_value(case, sets, rng) if draws else case.rest)
+            rest = rest_of(puzzle, sets)
+            days = sets.days.dates(draw_value(event, rest, sets, rng) if draws else rest)
             texts = [day.isoformat() for _, day in zip(range(MOST_DAYS), days, strict=False)]
             return f"MY ANSWER: {', '.join(texts) or 'None'}"
         return None

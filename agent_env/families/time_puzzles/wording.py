@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
+from agent_env.families.time_puzzles.solver import information_gain
 from agent_env.features.facts.tables.event_names import day_of, years_of
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.temporal.days import DaySet
@@ -108,6 +111,34 @@ class Wording:
             case ft.KbEvent(value=int(value)):
                 fact = ft.DayOfMonthSpecific(day=value)
         return _SENTENCES[fact.type].format_map(_words(fact))
+
+    def fields(
+        self,
+        facts: Sequence[ft.Fact],
+        answer: DaySet,
+        listed: Sequence[DaySet],
+        constraints: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """What a puzzle of these facts has, by its fields; the `constraints` are its own, or made
+        here."""
+        days = self._sets.days
+        gold = tuple(day.isoformat() for day in days.dates(answer))
+        implicit = tuple(constraints or map(self.implicit, facts))
+        explicit = tuple(map(self.explicit, facts, listed))
+        parts = [*(fact.model_dump_json() for fact in facts), *implicit, *explicit, *gold]
+        gains = (information_gain(self._sets.of(fact), len(days)) for fact in facts)
+        return {
+            "gold": gold,
+            "constraints": implicit,
+            "explicit_constraints": explicit,
+            "facts": tuple(facts),
+            "information_gain": tuple(round(gain, 3) for gain in gains),
+            "solution_count": len(gold),
+            "fact_count": len(facts),
+            "seed_date": gold[0] if gold else "",
+            "years": f"{days.first.year}-{days.last.year}",
+            "digest": hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16],
+        }
 
     def _as_spans(self, days: DaySet) -> str:
         texts = (f"{first} to {last}" for first, last in self._sets.days.runs(days))

@@ -19,14 +19,7 @@ from typing import Any, Literal
 from agent_env.families.time_puzzles.day_sets import DaySets, Readings
 from agent_env.families.time_puzzles.facts import ChineseZodiac, Fact, KbEvent, LunarMonth
 from agent_env.families.time_puzzles.guarantees import Checker
-from agent_env.families.time_puzzles.guessers import (
-    Case,
-    GuessRates,
-    chance_of,
-    event_of,
-    gold_days,
-    rates_of,
-)
+from agent_env.families.time_puzzles.guessers import event_of
 from agent_env.families.time_puzzles.published import identifier_of, puzzle_bytes, read_puzzles
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import (
@@ -55,6 +48,7 @@ from agent_env.features.audit.audit_texts import (
     read_event_dates,
     text_answers,
 )
+from agent_env.features.audit.guess_rates import Case, GuessRates, chance_of, gold_days, rates_of
 from agent_env.features.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.sdk.records import Wording
 from agent_env.sdk.trace import write_whole

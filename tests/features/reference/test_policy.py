@@ -104,7 +104,7 @@ def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzle
     puzzles_package = "agent_env.families.time_puzzles"
     own = (
         "agent_env.features.reference",
-        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "facts")),
+        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "meta_entries", "facts")),
     )
     parents = {"agent_env.families", "agent_env.families.time_puzzles"}
     families = {name for name in model.loaded if name.startswith("agent_env.families")}

@@ -5,9 +5,8 @@ from random import Random
 import pytest
 
 from agent_env.families.time_puzzles.facts import ExplicitYear, Month
-from agent_env.families.time_puzzles.guessers import case_of, chance_of, guess_rates, rates_of
-
-from .by_hand import GOOD, SETS, TABLES, WATERLOO, by_hand
+from agent_env.features.audit.guess_rates import case_of, chance_of, guess_rates, rates_of
+from tests.families.time_puzzles.by_hand import GOOD, SETS, TABLES, WATERLOO, by_hand
 
 NEEDLESS = by_hand("needless", WATERLOO, ExplicitYear(year=1815), Month(month=6))
 IMPOSSIBLE = by_hand("impossible", WATERLOO, ExplicitYear(year=1816))
