@@ -3,8 +3,8 @@ as their questions and the corrected gold of these."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -17,23 +17,6 @@ from agent_env.families.tdbench.sample import (
 )
 from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.features.papers.tdbench.authors_scorer import paper_domain
-from agent_env.features.papers.tdbench.paper_tables import (
-    COUNTRIES,
-    NAMES,
-    Cells,
-    Cut,
-    ScoredAnswer,
-    answers_of,
-    by_cardinality,
-    by_domain,
-    by_hops,
-    by_prompt,
-    by_prompt_and_cardinality,
-    by_relation,
-    by_span,
-    shortcut_answers,
-)
-from agent_env.features.papers.tdbench.paper_tables import measured as measured_columns
 from agent_env.features.papers.tdbench.published import PublishedSet, read_published
 from agent_env.features.papers.tdbench.published_samples import published_samples
 from agent_env.sdk.errors import DatasetError
@@ -73,31 +56,20 @@ def read_part(is_part: Filter, path: Path) -> SampleSet:
     return SampleSet(chosen, tuple(table for table in made.tables if table.digest in used))
 
 
-@dataclass(frozen=True, slots=True)
-class ImportTally:
-    """How many stored results of a file come out, or of all files of a folder."""
-
-    name: str
-    """The folder, and the file in it where the tally is of one."""
-    stored: int
-    reproduced: int
-    reading: str = ""
-    """How the file's database held its tables; "" for a folder."""
-
-
-def import_tallies(paths: Sequence[Path]) -> list[ImportTally]:
-    """For each folder, or imported file, one of the whole and one of each question file in it."""
-    tallies: list[ImportTally] = []
-    for path in dict.fromkeys(path.resolve() for path in paths):
-        own = {(c.folder, c.file, c.reading): c for c in _certificates(path)}.values()
-        if own:
-            stored, reproduced = sum(c.stored for c in own), sum(c.reproduced for c in own)
-            tallies.append(ImportTally(path.name, stored, reproduced))
-            tallies += [
-                ImportTally(f"{path.name}: {c.file}", c.stored, c.reproduced, c.reading)
-                for c in own
-            ]
-    return tallies
+def certified(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement]:
+    """How many stored results come out of each of the user's folders or imported files, and of each
+    question file in it."""
+    column = experiment.quantities[0].name
+    every = {path: _certificates(path) for path in map(Path.resolve, evidence.files.values())}
+    if not any(every.values()):
+        yield Measurement("no file", column, Estimate(None, method="questions are generated"))
+    for path, certificates in every.items():
+        own = list({(each.folder, each.file, each.reading): each for each in certificates}.values())
+        parts = [(f"{path.name}: {each.file}", [each], f"; {each.reading}") for each in own]
+        for row, part, reading in [(path.name, own, ""), *parts] if own else []:
+            stored, right = sum(c.stored for c in part), sum(c.reproduced for c in part)
+            ours = Estimate(100 * right / stored, None, None, "a count", stored)
+            yield Measurement(row, column, ours, remark=f"{right:,} of {stored:,}{reading}")
 
 
 def _certificates(path: Path) -> list[Certificate]:
@@ -146,67 +118,72 @@ def _with_gold(sample: TdbenchSample, rows: Sequence[GoldRow]) -> TdbenchSample:
 SHORTCUTS_SHOWN = ("constant", "latest-row", "ignore-time", "oracle")
 IN_FIGURES = ("constant", "latest-row")
 """Those of a figure of many points."""
+PROMPTS = {"default": "original", "retrieval": "RAG", "cot": "CoT", "time-cot": "Time-CoT"}
+COUNTRIES = ("country", "countries", "leader", "offices")
+SPAN_YEARS = 5
 
 
 def measured(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement]:
-    """The columns that the paper has, by model, then by shortcut."""
-    cut, answers, by_shortcuts = (
-        CUTS[experiment.about["cut"]],
-        list[ScoredAnswer](),
-        list[ScoredAnswer](),
-    )
-    shortcuts = IN_FIGURES if experiment.name.startswith("figure") else SHORTCUTS_SHOWN
+    """The columns that the paper has, by model, then by shortcut over the same questions, in
+    percent of the finished answers for which a metric is defined, with intervals over queries."""
+    names = IN_FIGURES if experiment.name.startswith("figure") else SHORTCUTS_SHOWN
+    models: Rows = defaultdict(lambda: defaultdict(list))
+    shortcuts: Rows = defaultdict(lambda: defaultdict(list))
     for setup in experiment.setups:
         # the prompt of response files is their own
-        prompt = next(each.run.prompt for each in PAPER.setups if each.name == setup)
-        own = [
-            answer
-            for comparison in evidence.each(setup)
-            for answer in answers_of(comparison, lambda arm: arm.model, prompt)
-        ]
-        answers += own
+        prompt = next(PROMPTS[each.run.prompt] for each in PAPER.setups if each.name == setup)
+        asked: dict[str, TdbenchSample] = {}
+        for comparison in evidence.each(setup):
+            samples = {sample.id: tdbench_sample(sample) for sample in comparison.study.samples}
+            for arm in comparison.study.arms:
+                for one in arm.finished:
+                    asked[one.sample] = samples[one.sample]
+                    _add(models[arm.model], experiment, asked[one.sample], prompt, one.metrics)
         for comparison in evidence.each(setup)[:1]:
-            arms = comparison.study.shortcuts(tuple({a.sample.id: a.sample for a in own}.values()))
-            shown = [arm for arm in arms if arm.label.partition(" ")[2] in shortcuts]
-            by_shortcuts += shortcut_answers(shown, own)
-    names = [quantity.name for quantity in experiment.quantities]
-    yield from measured_columns(cut, (*answers, *by_shortcuts), names)
+            for arm in comparison.study.shortcuts(tuple(asked.values())):
+                for one in arm.observations if arm.label.partition(" ")[2] in names else ():
+                    _add(shortcuts[arm.label], experiment, asked[one.sample], prompt, one.metrics)
+    for row, columns in (*models.items(), *shortcuts.items()):
+        for name in (quantity.name for quantity in experiment.quantities):
+            if values := columns.get(name):
+                yield Measurement(row, name, Estimate.of_mean(values).times(100))
 
 
-def certified(experiment: Experiment, evidence: Evidence) -> Iterator[Measurement]:
-    """How many stored results of the user's files come out."""
-    tallies, column = import_tallies(list(evidence.files.values())), experiment.quantities[0].name
-    if not tallies:
-        yield Measurement("no file", column, Estimate(None, method="questions are generated"))
-    for tally in tallies:
-        share = 100 * tally.reproduced / tally.stored
-        ours = Estimate(share, None, None, "a count", tally.stored)
-        reading = f"; {tally.reading}" if tally.reading else ""
-        remark = f"{tally.reproduced:,} of {tally.stored:,}{reading}"
-        yield Measurement(tally.name, column, ours, remark=remark)
+Rows = defaultdict[str, dict[str, list[tuple[str, float]]]]
+"""Values with their queries, by row and column."""
 
 
-def _two_hops(answer: ScoredAnswer) -> Cells:
-    return by_prompt(answer) if len(answer.sample.hops) == 2 else iter(())
+def _add(
+    row: dict[str, list[tuple[str, float]]], experiment: Experiment, sample: TdbenchSample,
+    prompt: str, metrics: Mapping[str, float],
+) -> None:  # fmt: skip
+    """An answer's values, in the columns whose names the experiment makes of its parts."""
+    about, starts = experiment.about, [gold.start for gold in sample.golds]
+    year = int(min(starts)[:4]) // SPAN_YEARS * SPAN_YEARS if starts else 0
+    parts = {
+        "domain": paper_domain(sample.domain),
+        "country": any(word in sample.domain.casefold() for word in COUNTRIES),
+        "cardinality": sample.cardinality,
+        "relation": sample.relation,
+        "hops": len(sample.hops),
+        "span": f"{year}-{year + SPAN_YEARS - 1}",
+        "prompt": prompt,
+    }
+    a, at = metrics.get("answer"), metrics.get("answer_time")
+    values = {
+        "A": a, "T": metrics.get("time"), "AT": at, "AT or A": a if at is None else at,
+        "Δ": None if a is None or at is None else a - at,
+        **{f"H{n}": metrics.get(f"hallucination_{n}") for n in (1, 2)},
+    }  # fmt: skip
+    own = {metric: values[metric] for metric in about["metrics"]}
+    is_whole = None not in own.values() or not about.get("together")
+    if is_whole and all(parts[part] == value for part, value in about.get("only", {}).items()):
+        for metric, value in own.items():
+            if value is not None:
+                column = about["column"].format(metric=metric, **parts)
+                row[column].append((sample.query, value))
 
 
-def _all_wikipedia(answer: ScoredAnswer) -> Cells:
-    if paper_domain(answer.sample.domain) == "Wikipedia":
-        yield from ((name, answer.metrics.get(NAMES[name])) for name in ("A", "AT"))
-
-
-CUTS: Mapping[str, Cut] = {
-    "domain": partial(by_domain, name=paper_domain),
-    "cardinality": by_cardinality,
-    "relation": by_relation,
-    "span": by_span,
-    "span of countries": partial(by_span, only=COUNTRIES),
-    "hops": by_hops,
-    "prompt, two hops": _two_hops,
-    "prompt and cardinality": by_prompt_and_cardinality,
-    "Wikipedia": _all_wikipedia,
-}
-"""What `paper.toml` calls them."""
 PAPER = Reproduction.beside(
     __file__,
     measures={"answers": measured, "certified": certified},

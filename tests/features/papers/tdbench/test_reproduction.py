@@ -11,7 +11,7 @@ from agent_env.features.papers.paper import Evidence
 from agent_env.features.papers.responses import ReadSamples, ResponseRow, response_runs
 from agent_env.features.papers.tdbench import reproduction
 from agent_env.features.papers.tdbench.authors_scorer import paper_domain
-from tests.families.tdbench.leaders import TABLE, current, question
+from tests.families.tdbench.leaders import TABLE, current, hops, question
 from tests.features.papers.tdbench.test_published import HEAD, MISSPELT, write
 from tests.features.papers.tdbench.test_published import ROWS as CULTURE
 
@@ -83,6 +83,33 @@ def test_tables_figures_and_values_are_the_papers():
         assert sum(own) / len(own) == pytest.approx(average, abs=0.11)
 
 
+def test_columns_by_hops_prompt_relation_and_intervals_over_queries():
+    texts = (
+        f"The Winter Games of 2002 were in Aland in February 2002. ANSWER: {RIGHT}",
+        "The Winter Games of 2002 were in Bland. ANSWER: Ivo Juul",
+        "ANSWER: Ivo Juul",
+    )
+    three = hops()
+    found = measured("table27", "hops-default", [(three, text) for text in texts])
+    assert found["m", "3-hop A"].estimate.value == pytest.approx(100 / 3)
+    hallucinated = [found["m", f"3-hop H{n}"].estimate.value for n in (1, 2)]
+    assert hallucinated == [50, 0]
+    found = measured("table22", "reasoning-time-cot", [(question(1), "Carl Dahl")])
+    assert found["m", "unique Time-CoT"].estimate.value == 0
+    two = three.model_copy(update={"hops": three.hops[1:]})
+    found = measured("table7", "hops-default", [(three, RIGHT), (two, f"ANSWER: {RIGHT}")])
+    assert found["m", "original"].estimate.samples == 1
+    half = question(1, relation="started-by", roles=("start",))
+    full = question(1, relation="started-by", roles=("start", "end"))
+    found = measured("figure2", "reasoning-open", [(half, RIGHT), (full, "Ada Berg")])
+    assert found["m", "started-by"].estimate.value == 50
+    answers = [(question(1), RIGHT)] * 3 + [(question(), "Ada Berg")] * 57
+    found = measured("table5", "reasoning-open", answers)
+    unique, none = (found["m", f"{size} A"].estimate for size in ("unique", "none"))
+    assert (unique.value, unique.samples, none.value, none.samples) == (100, 3, 0, 57)
+    assert (unique.low, unique.high) == (pytest.approx(43.85, abs=0.01), 100)
+
+
 def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):
     write(tmp_path, "culture", HEAD, CULTURE)
     (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
@@ -91,10 +118,12 @@ def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):
     (changed,) = reproduction.corrected_gold(samples)["corrected"]
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
     assert [row.start for row in changed.golds] == ["2008-11"]
-    name = tmp_path.name
-    assert reproduction.import_tallies([tmp_path, tmp_path]) == [
-        reproduction.ImportTally(name, 2, 1),
-        reproduction.ImportTally(f"{name}: culture.json (basic)", 2, 1, "days, open ends NULL"),
+    files = {"reasoning": tmp_path, "multi-hop": tmp_path}
+    certificate, name = reproduction.PAPER.experiments[0], tmp_path.name
+    counts = certificate.measure(Evidence({}, {}, files, ()))
+    assert [(m.row, m.estimate.value, m.remark) for m in counts] == [
+        (name, 50, "1 of 2"),
+        (f"{name}: culture.json (basic)", 50, "1 of 2; days, open ends NULL"),
     ]
     with pytest.raises(DatasetError, match="holds no question of this set"):
         reproduction.read_part(reproduction.FILTERS["multi-hop"], tmp_path)
