@@ -11,9 +11,10 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from statistics import fmean
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
@@ -170,27 +171,25 @@ def score_paper(
 ) -> ModeScores:
     """Every row by the published rules; without MASE if `clustered` is False."""
     labels: dict[tuple[str | None, ...], paper.PaperReading] = {}
-    paper_items = [[_paper_item(file, row, labels, clock) for row in file.rows] for file in files]
-    groups = _by_group(files, paper_items)
-    own: dict[tuple[int, int], float] = {}
+    items = [[_paper_item(file, row, labels, clock) for row in file.rows] for file in files]
+    groups: dict[ScaleGroup, list[tuple[int, int, float]]] = defaultdict(list)
+    for f, (file, own) in enumerate(zip(files, items, strict=True)):
+        for r, item in enumerate(own):
+            if item.gold is not None and clustered:
+                group = paper_group(file.dataset, item.row.split, item.unit)
+                groups[group].append((f, r, float(item.gold)))
     centroids_used: dict[ScaleGroup, tuple[float, ...]] = {}
-    if clustered:
-        for group, places in groups.items():
-            values = [v for _, v in places]
-            if centroids and group in centroids:
-                clustering = given_centroids(values, centroids[group])
-            else:
-                clustering = cluster(values)
-            centroids_used[group] = clustering.centroids
-            own.update(zip((place for place, _ in places), clustering.own(), strict=True))
-    items = tuple(
-        tuple(
-            _paper_scored(file.dataset, row, item, own.get((f, r)))
-            for r, (row, item) in enumerate(zip(file.rows, rows, strict=True))
-        )
-        for f, (file, rows) in enumerate(zip(files, paper_items, strict=True))
-    )
-    return ModeScores(items, centroids_used, {})
+    for group, places in groups.items():
+        values = [gold for _, _, gold in places]
+        if centroids and group in centroids:
+            clustering = given_centroids(values, centroids[group])
+        else:
+            clustering = cluster(values)
+        centroids_used[group] = clustering.centroids
+        for (f, r, gold), centroid in zip(places, clustering.own(), strict=True):
+            scaled = paper.scaled_error(items[f][r].amount, gold, centroid)
+            items[f][r] = replace(items[f][r], centroid=centroid, scaled=scaled)
+    return ModeScores(tuple(map(tuple, items)), centroids_used, {})
 
 
 def paper_group(dataset: str, split: str, unit: str) -> ScaleGroup:
@@ -198,37 +197,33 @@ def paper_group(dataset: str, split: str, unit: str) -> ScaleGroup:
     return ("tot", split, unit) if dataset == "tot" else ("ttqa", unit)
 
 
-def _by_group(
-    files: Sequence[ResponseFile], paper_items: Sequence[Sequence[paper.PaperItem]]
-) -> dict[ScaleGroup, list[tuple[tuple[int, int], float]]]:
-    groups: dict[ScaleGroup, list[tuple[tuple[int, int], float]]] = defaultdict(list)
-    for f, (file, items) in enumerate(zip(files, paper_items, strict=True)):
-        for r, (row, item) in enumerate(zip(file.rows, items, strict=True)):
-            if item.gold is not None:
-                group = paper_group(file.dataset, row.split, row.unit or "")
-                groups[group].append(((f, r), float(item.gold)))
-    return groups
-
-
 def _paper_item(
     file: ResponseFile,
     row: Response,
     labels: dict[tuple[str | None, ...], paper.PaperReading],
     clock: date,
-) -> paper.PaperItem:
+) -> Item:
     key = (file.dataset, row.label, row.format)
+    is_object = file.dataset == "tot"
     if key not in labels:
-        is_object = file.dataset == "tot"
         labels[key] = _object_label(row.label, clock) if is_object else _line_label(row, clock)
     if row.response is None:
         answer = paper.PaperReading(None, "no response")
-    elif file.dataset == "tot":
+    elif is_object:
         answer = paper.read_object(row.response, file.prefilled, clock)
     elif row.format is None:
         answer = paper.PaperReading(None, "no format")
     else:
         answer = paper.read_line(row.response, row.format, clock)
-    return paper.compare(answer, labels[key], row.unit or "")
+    unit = row.unit or ""
+    error, amount, gold = paper.compare(answer, labels[key], unit)
+    is_ratio = unit != "date" if is_object else "date" not in unit and "time" not in unit
+    return Item(
+        row, "unparsable" if amount is None else "parsed", error == 0, gold, amount, error,
+        paper.percentage_error(amount, gold) if is_ratio else None, None, answer.rule, unit,
+        problem="the label cannot be read" if gold is None else None,
+        distance=None if error is None else abs(error), floor=error == 0, rounded=error == 0,
+    )  # fmt: skip
 
 
 def _object_label(label: str | None, clock: date) -> paper.PaperReading:
@@ -245,30 +240,6 @@ def _line_label(row: Response, clock: date) -> paper.PaperReading:
     if row.label is None or row.format is None:
         return paper.PaperReading(None, "no label")
     return paper.read_label(row.label, row.format, clock)
-
-
-def _paper_scored(
-    dataset: str, row: Response, item: paper.PaperItem, centroid: float | None
-) -> Item:
-    unit = row.unit or ""
-    ratio = unit != "date" if dataset == "tot" else "date" not in unit and "time" not in unit
-    return Item(
-        row,
-        "unparsable" if item.amount is None else "parsed",
-        item.error == 0,
-        item.gold,
-        item.amount,
-        item.error,
-        paper.percentage_error(item.amount, item.gold) if ratio else None,
-        paper.scaled_error(item.amount, item.gold, centroid),
-        item.rule,
-        unit,
-        centroid=centroid,
-        problem="the label cannot be read" if item.gold is None else None,
-        distance=None if item.error is None else abs(item.error),
-        floor=item.error == 0,
-        rounded=item.error == 0,
-    )
 
 
 BANDS = (1, 2, 5, 10)
@@ -311,42 +282,36 @@ def summarize(
     items_by_file: Sequence[Sequence[Item]], mode: str, intervals: bool = True
 ) -> tuple[Summary, ...]:
     """The figures of each file; rows without a parsable gold count in mode `paper`, not in `v2`."""
-    scored = [[i for i in items if mode == "paper" or i.problem is None] for items in items_by_file]
-    summaries = tuple(map(_summary, scored, items_by_file))
-    if not intervals:
-        return summaries
-    # of each file, by metric; an infinite mean has none
-    by_file: list[dict[str, tuple[float, float]]] = []
-    for items in scored:
-        own = {n: Estimate.of_mean(c, n not in MEANS) for n, c in _columns(items).items()}
-        by_file.append({
-            name: (each.low * factor, each.high * factor)
-            for name, each in own.items()
-            if each.low is not None and each.high is not None
-            for factor in (1 if name in MEANS else 100,)
-        })  # fmt: skip
-    return tuple(replace(s, intervals=own) for s, own in zip(summaries, by_file, strict=True))
+    return tuple(
+        _summary([i for i in items if mode == "paper" or i.problem is None], items, intervals)
+        for items in items_by_file
+    )
 
 
-def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
-    percentages = [item.percentage for item in scored if item.percentage is not None]
-    scaled = [item.scaled for item in scored if item.scaled is not None]
+def _summary(scored: Sequence[Item], items: Sequence[Item], intervals: bool) -> Summary:
+    columns = _columns(scored)
+
+    def percent(name: str) -> float | None:
+        own = [value for _, value in columns[name]]
+        return 100 * sum(own) / len(own) if own else None
+
+    smape, mase = ([value for _, value in columns[name]] for name in MEANS)
     errors = [item.error for item in scored if item.error is not None]
     n = len(scored)
     return Summary(
         n=n,
-        exact_match=100 * sum(item.exact for item in scored) / n if n else None,
-        smape=fmean(percentages) if percentages else None,
-        n_smape=len(percentages),
-        mase=fmean(scaled) if scaled else None,
-        n_mase=len(scaled),
+        exact_match=percent("exact_match"),
+        smape=fmean(smape) if smape else None,
+        n_smape=len(smape),
+        mase=fmean(mase) if mase else None,
+        n_mase=len(mase),
         unparsed=sum(item.outcome not in WITH_VALUE for item in scored),
         outcomes=dict(Counter(item.outcome for item in scored)),
         problems=dict(Counter(item.problem for item in items if item.problem is not None)),
-        bands={k: 100 * sum(within(i.distance, k) for i in scored) / n for k in BANDS} if n else {},
+        bands={k: percent(f"within_{k}") or 0.0 for k in BANDS} if n else {},
         errors=profile(errors, sum(item.transitional for item in scored)),
-        floor=100 * sum(item.floor for item in scored) / n if n else None,
-        rounded=100 * sum(item.rounded for item in scored) / n if n else None,
+        floor=percent("floor"),
+        rounded=percent("rounded"),
         coarse=sum(item.coarse for item in scored),
         unscaled=dict(
             Counter(
@@ -355,22 +320,40 @@ def _summary(scored: Sequence[Item], items: Sequence[Item]) -> Summary:
                 if item.error is not None and item.scaled is None
             )
         ),
+        intervals=_intervals(columns) if intervals else None,
     )
 
 
-def _columns(items: Sequence[Item]) -> dict[str, list[tuple[str, float]]]:
-    """Clusters and values by metric, of those that have a finite mean."""
-    columns = {
-        "exact_match": [(i.row.cluster, float(i.exact)) for i in items],
-        "smape": [(i.row.cluster, i.percentage) for i in items if i.percentage is not None],
-        "mase": [(i.row.cluster, i.scaled) for i in items if i.scaled is not None],
-        "floor": [(i.row.cluster, float(i.floor)) for i in items],
-        "rounded": [(i.row.cluster, float(i.rounded)) for i in items],
-        **{
-            f"within_{k}": [(i.row.cluster, float(within(i.distance, k))) for i in items]
-            for k in BANDS
-        },
+def _intervals(columns: Mapping[str, list[tuple[str, float]]]) -> dict[str, tuple[float, float]]:
+    """By metric; an infinite mean has none."""
+    own = {
+        name: Estimate.of_mean(column, name not in MEANS)
+        for name, column in columns.items()
+        if column and math.inf not in (value for _, value in column)
     }
-    if any(value == math.inf for _, value in columns["mase"]):
-        del columns["mase"]
-    return {name: own for name, own in columns.items() if own}
+    return {
+        name: (each.low * factor, each.high * factor)
+        for name, each in own.items()
+        if each.low is not None and each.high is not None
+        for factor in (1 if name in MEANS else 100,)
+    }
+
+
+def _columns(items: Sequence[Item]) -> dict[str, list[tuple[str, float]]]:
+    """Clusters and values by metric."""
+    values: dict[str, Callable[[Item], float | None]] = {
+        "exact_match": lambda item: item.exact,
+        "smape": lambda item: item.percentage,
+        "mase": lambda item: item.scaled,
+        "floor": lambda item: item.floor,
+        "rounded": lambda item: item.rounded,
+    }
+    values |= {f"within_{k}": partial(_is_within, k) for k in BANDS}
+    return {
+        name: [(item.row.cluster, float(v)) for item in items if (v := of(item)) is not None]
+        for name, of in values.items()
+    }
+
+
+def _is_within(band: int, item: Item) -> bool:
+    return within(item.distance, band)

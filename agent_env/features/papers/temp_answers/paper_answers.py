@@ -10,9 +10,9 @@ Date parsers complete missing parts from a date that the caller passes, not from
 results are reproducible; they need the extra `answers`.
 
 Centroids come from one-dimensional HDBSCAN of scikit-learn (paper, Appendix E). The distances to
-the k-th neighbour and the minimum spanning tree are computed here from the distinct values, which
-are few: scikit-learn's public class keeps n · k distances (1 GB for the 14,000 labels in years) and
-compares all pairs. It is used where scikit-learn's internal functions have moved.
+the k-th neighbour are computed here from the distinct values: scikit-learn's public class keeps
+n · k distances (1 GB for the 14,000 labels in years). It is used where scikit-learn's internal
+functions have moved.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from agent_env.sdk.errors import ConfigError
 
@@ -60,10 +63,7 @@ def _parse_text(text: str, clock: date) -> datetime | None:
             return None
     if len(stripped) > _LONGEST or stripped.lower() in _MISSING:
         return None
-    try:
-        from dateutil.parser import parse
-    except ModuleNotFoundError:
-        raise ConfigError(NEEDS_EXTRA) from None
+    parse = _of_extra("dateutil.parser").parse
     default = datetime(1, 1, 1)  # noqa: DTZ001
     if re.match(r"\d{1,2}:\d{2}", stripped):  # a time alone is completed from the clock
         default = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
@@ -82,10 +82,7 @@ def _in_range(moment: datetime) -> datetime | None:
 @lru_cache(maxsize=8192)
 def fuzzy_date(line: str, clock: date) -> datetime | None:
     """The first date of a line by the fuzzy date finder; missing parts come from `clock`."""
-    try:
-        import datefinder
-    except ModuleNotFoundError:
-        raise ConfigError(NEEDS_EXTRA) from None
+    datefinder = _of_extra("datefinder")
     # version 1 has a new engine and keeps the published one, 0.7.3, under this name
     find_dates = getattr(datefinder, "find_dates_legacy", datefinder.find_dates)
     base = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
@@ -95,6 +92,14 @@ def fuzzy_date(line: str, clock: date) -> datetime | None:
             return next(iter(find_dates(line, base_date=base)), None)
     except (ValueError, OverflowError, TypeError, AttributeError, IndexError, RecursionError):
         return None
+
+
+def _of_extra(module: str) -> Any:
+    """The module; ConfigError where it is not installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError:
+        raise ConfigError(NEEDS_EXTRA) from None
 
 
 def seconds_of(moment: datetime) -> float:
@@ -125,19 +130,6 @@ class PaperReading:
     """A parsed value, or the reason why there is none."""
 
     value: Value | None
-    rule: str
-
-
-@dataclass(frozen=True, slots=True)
-class PaperItem:
-    """One response under the published rules."""
-
-    error: float | None
-    """Response minus label, dates in whole days; None where they cannot be subtracted."""
-    amount: float | None
-    """The response as a number, dates as seconds since 1970; None where it is unparsable."""
-    gold: float | None
-    """The label, likewise."""
     rule: str
 
 
@@ -245,12 +237,13 @@ def _unspecified(answer: Any, clock: date) -> Value | None:
 # Errors -------------------------------------------------------------------------------------------
 
 
-def compare(answer: PaperReading, gold: PaperReading, unit: str) -> PaperItem:
-    """The error of a response against its label."""
-    return PaperItem(
-        _error(answer.value, gold.value, unit), _digit(answer.value, unit),
-        _digit(gold.value, unit), answer.rule,
-    )  # fmt: skip
+def compare(
+    answer: PaperReading, gold: PaperReading, unit: str
+) -> tuple[float | None, float | None, float | None]:
+    """The error of a response against its label, dates in whole days, and both as numbers, dates as
+    seconds since 1970; None where it cannot be said."""
+    error = _error(answer.value, gold.value, unit)
+    return error, _digit(answer.value, unit), _digit(gold.value, unit)
 
 
 def _error(answer: Value | None, gold: Value | None, unit: str) -> float | None:
@@ -327,10 +320,6 @@ def cluster(values: Sequence[float]) -> Clustering:
     size = int(len(values) * SHARE)
     if size <= 1:
         return _one(values)
-    try:
-        import numpy as np
-    except ModuleNotFoundError:
-        raise ConfigError(NEEDS_EXTRA) from None
     array = np.asarray(values, dtype=np.float64)
     labels, strengths = _labels(array, size)
     count = int(labels.max()) + 1
@@ -351,25 +340,18 @@ def _one(values: Sequence[float]) -> Clustering:
 
 def _labels(array: Any, size: int) -> tuple[Any, Any]:
     """Cluster numbers (-1 for noise) and strengths of membership."""
+    _of_extra("sklearn")
     try:
-        from sklearn.cluster._hdbscan._linkage import MST_edge_dtype, make_single_linkage
+        from sklearn.cluster._hdbscan._linkage import make_single_linkage, mst_from_data_matrix
         from sklearn.cluster._hdbscan._tree import tree_to_labels
-    except ModuleNotFoundError as exc:
-        if (exc.name or "").split(".")[0] == "sklearn" and not _has_sklearn():
-            raise ConfigError(NEEDS_EXTRA) from None
-        return public_labels(array, size)
+        from sklearn.metrics import DistanceMetric
     except ImportError:
         return public_labels(array, size)
-    tree = spanning_tree(array, core_distances(array, size), MST_edge_dtype)
+    euclidean = DistanceMetric.get_metric("euclidean")
+    tree = mst_from_data_matrix(array.reshape(-1, 1), core_distances(array, size), euclidean)
     linkage = make_single_linkage(tree[tree["distance"].argsort()])
     labels, strengths = tree_to_labels(linkage, size, "eom", True, 0.0, None)
     return labels, strengths
-
-
-def _has_sklearn() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("sklearn") is not None
 
 
 def public_labels(array: Any, size: int) -> tuple[Any, Any]:
@@ -382,62 +364,7 @@ def public_labels(array: Any, size: int) -> tuple[Any, Any]:
 
 
 def core_distances(array: Any, size: int) -> Any:
-    """Each label's distance to its size-th nearest, itself included: the reach of the best window
-    of `size` sorted values around it."""
-    import numpy as np
-
-    order = np.argsort(array, kind="stable")
-    ordered = array[order]
-    n = len(ordered)
-    reach = np.empty(n)
-    low = 0
-    for k in range(n):
-        low = max(low, k - size + 1, 0)
-        while (
-            low + size < n
-            and low < k
-            and ordered[low + size] - ordered[k] < (ordered[k] - ordered[low])
-        ):
-            low += 1
-        low = min(low, n - size)
-        reach[k] = max(ordered[k] - ordered[low], ordered[low + size - 1] - ordered[k])
-    core = np.empty(n)
-    core[order] = reach
-    return core
-
-
-def spanning_tree(array: Any, core: Any, dtype: Any) -> Any:
-    """The minimum spanning tree of the mutual reachability distances by Prim's algorithm from the
-    first label, its edges in the order and with the ties of scikit-learn: of several nearest labels
-    the first in the list. Equal labels have equal distances, so they are compared once."""
-    import numpy as np
-
-    distinct, inverse = np.unique(array, return_inverse=True)
-    members = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse))[:-1])
-    queues = [own.tolist()[::-1] for own in members]
-    cores = np.array([core[queue[-1]] for queue in queues])
-    reach, source = np.full(len(distinct), np.inf), np.zeros(len(distinct), dtype=np.int64)
-    heads = np.array([queue[-1] for queue in queues])
-    visited = np.zeros(len(distinct), dtype=bool)
-    tree = np.empty(len(array) - 1, dtype=dtype)
-    group, node = int(inverse[0]), 0
-    for k in range(len(array)):
-        if k:
-            nearest = np.flatnonzero(reach == reach.min())
-            group = int(nearest[heads[nearest].argmin()])
-            node = queues[group][-1]
-            tree[k - 1] = (source[group], node, reach[group])
-        queues[group].pop()
-        if not visited[group]:
-            visited[group] = True
-            distance = np.maximum(
-                np.abs(distinct - distinct[group]), np.maximum(cores, cores[group])
-            )
-            nearer = distance < reach
-            reach[nearer] = distance[nearer]
-            source[nearer] = node
-        if queues[group]:
-            heads[group] = queues[group][-1]
-        else:  # all its labels are in the tree
-            reach[group], cores[group] = np.inf, np.inf
-    return tree
+    """Each label's distance to its size-th nearest, itself included; of equal labels once."""
+    distinct, places = np.unique(array, return_inverse=True)
+    nearest = (np.partition(np.abs(array - value), size - 1)[size - 1] for value in distinct)
+    return np.fromiter(nearest, float)[places]

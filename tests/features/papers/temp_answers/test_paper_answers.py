@@ -40,17 +40,17 @@ def test_numbers_dates_and_errors_as_published():
     assert paper_answers.read_object('{"explanation": "a", "answer": 5}', False).value == 5
     gold = paper_answers.read_label("February 17, 1837", "%B %d, %Y")
     late = paper_answers.read_line("Final Answer: February 17, 1837 at 10:00", "%B %d, %Y")
-    assert paper_answers.compare(late, gold, "date").error == 0
+    assert paper_answers.compare(late, gold, "date")[0] == 0
     zoned = paper_answers.read_line("Final Answer: 1837-02-17T10:00:00-02:00", "%B %d, %Y")
-    found = paper_answers.compare(zoned, gold, "date")
-    assert found.error is None
-    assert (found.amount or 0) - (found.gold or 0) == 43_200
-    found = paper_answers.compare(
+    error, amount, label = paper_answers.compare(zoned, gold, "date")
+    assert error is None
+    assert (amount or 0) - (label or 0) == 43_200
+    error, amount, _ = paper_answers.compare(
         paper_answers.read_keys({"answer": 2005}),
         paper_answers.read_keys({"answer": "2005-04-07"}),
         "date",
     )
-    assert (found.error, found.amount) == (None, None)
+    assert (error, amount) == (None, None)
     assert paper_answers.percentage_error(None, 3.0) == 100.0
     assert paper_answers.percentage_error(0.0, 0.0) == 0.0
     assert paper_answers.percentage_error(24.0, 8.0) == 50.0
