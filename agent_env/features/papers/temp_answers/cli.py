@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,27 +33,19 @@ def score_answers(
 
     scored = commands.score_answers(options)
     if disagreements is not None:
-        from agent_env.features.papers.temp_answers.commands import write_disagreements
-
-        if len(scored.summaries) < 2:
+        if len(scored.modes) < 2:
             raise ConfigError("--disagreements compares the modes; leave --mode out")
         try:
-            write_disagreements(disagreements, scored.disagreements)
+            commands.write_disagreements(disagreements, scored.disagreements)
         except OSError as exc:
             raise ConfigError(f"cannot write to {disagreements}: {exc.strerror}") from exc
     if as_json:
         print(json.dumps(commands.as_json(scored)))
-        _fail_for_unjudged(scored)
-        return
-    _print_files(scored)
-    _print_errors(scored)
-    _print_exclusions(scored)
-    _print_disagreements(scored)
-    _fail_for_unjudged(scored)
-
-
-def _fail_for_unjudged(scored: ScoredAnswers) -> None:
-    """Exits 1 where a file has no row that can be judged."""
+    else:
+        _print_files(scored)
+        _print_errors(scored)
+        _print_exclusions(scored)
+        _print_disagreements(scored)
     for file in scored.unjudged:
         print(f"{file.label}: judged 0 of {len(file.rows)} rows", file=sys.stderr)
     if scored.unjudged:
@@ -61,60 +54,60 @@ def _fail_for_unjudged(scored: ScoredAnswers) -> None:
 
 def _print_files(scored: ScoredAnswers) -> None:
     from agent_env.features.papers.temp_answers.paper_measures import baselines
+
+    for mode, answers in scored.modes.items():
+        rows: list[dict[str, Cell]] = []
+        for file, s in answers.pairs:
+            ends, off = s.intervals or {}, s.errors.off_by_one_share
+            rows.append({
+                "file": file.label, "n": s.n,
+                "EM %": _cell(s.exact_match, ends.get("exact_match")),
+                "sMAPE %": _cell(s.smape, ends.get("smape")), "n sMAPE": s.n_smape,
+                "MASE": _cell(s.mase, ends.get("mase")), "n MASE": s.n_mase,
+                "unparsed": s.unparsed, "±1 of wrong": None if off is None else f"{off:.1%}",
+            })  # fmt: skip
+        for g in baselines(answers):
+            rows.append({
+                "file": f"always the {g.name}: {g.dataset} {g.split}",
+                "EM %": _cell(g.exact_match), "sMAPE %": _cell(g.smape), "MASE": _cell(g.mase),
+            })  # fmt: skip
+        _print_rows(mode, f"mode {mode}", rows)
+
+
+def _print_rows(name: str, title: str, rows: Sequence[Mapping[str, Cell]]) -> None:
+    """Cells by column; the first row has all columns."""
     from agent_env.sdk.results import Column, ResultTable
 
-    heads = (
-        "file", "n", "EM %", "sMAPE %", "n sMAPE", "MASE", "n MASE", "unparsed", "±1 of wrong",
-    )  # fmt: skip
-    for mode, summaries in scored.summaries.items():
-        rows: list[tuple[Cell, ...]] = []
-        for file, s in zip(scored.files, summaries, strict=True):
-            ends = s.intervals or {}
-            off = s.errors.off_by_one_share
-            rows.append(
-                (file.label, s.n, _cell(s.exact_match, ends.get("exact_match")),
-                 _cell(s.smape, ends.get("smape")), s.n_smape,
-                 _cell(s.mase, ends.get("mase")), s.n_mase, s.unparsed,
-                 None if off is None else f"{off:.1%}")
-            )  # fmt: skip
-        for g in baselines(scored.answers(mode)):
-            values = [_cell(value) for value in (g.exact_match, g.smape, g.mase)]
-            name = f"always the {g.name}: {g.dataset} {g.split}"
-            rows.append((name, None, values[0], values[1], None, values[2], None, None, None))
-        columns = tuple(map(Column, heads))
-        print_table(ResultTable(mode, f"mode {mode}", columns, tuple(rows)))
+    heads = tuple(rows[0])
+    body = tuple(tuple(row.get(head) for head in heads) for row in rows)
+    print_table(ResultTable(name, title, tuple(map(Column, heads)), body))
 
 
 def _print_errors(scored: ScoredAnswers) -> None:
     """Size and direction of the errors by our rules, where there are any."""
     from agent_env.features.papers.temp_answers.commands import right_steps
-    from agent_env.sdk.results import Column, ResultTable
 
-    mode = list(scored.summaries)[-1]
-    summaries = scored.summaries[mode]
-    if not any(s.bands for s in summaries):
+    mode, answers = list(scored.modes.items())[-1]
+    bands = next((list(s.bands) for s in answers.summaries if s.bands), None)
+    if bands is None:
         return
-    bands = list(next(s.bands for s in summaries if s.bands))
-    heads = (
-        "file", *(f"EM@{k} %" for k in bands), "floor %", "round %", "finer than asked",
-        "median error", "too small", "too large", "off by 1", "transitional", "read %",
-        "calculations right %",
-    )  # fmt: skip
-    rows: list[tuple[Cell, ...]] = []
-    for file, s in zip(scored.files, summaries, strict=True):
+    rows: list[dict[str, Cell]] = []
+    for file, s in answers.pairs:
         e, steps, ends = s.errors, right_steps(file), s.intervals or {}
-        rows.append(
-            (file.label,
-             *(_cell(s.bands.get(k), ends.get(f"within_{k}")) for k in bands),
-             _cell(s.floor, ends.get("floor")), _cell(s.rounded, ends.get("rounded")),
-             s.outcomes.get("finer than asked", 0),
-             None if e.median_signed is None else f"{e.median_signed:+g}",
-             e.too_small, e.too_large, e.off_by_one, e.transitional,
-             _cell(100 * (1 - s.unparsed / s.n) if s.n else None),
-             None if steps.share is None else f"{100 * steps.share:.1f} of {steps.total}")
-        )  # fmt: skip
-    columns = tuple(map(Column, heads))
-    print_table(ResultTable("errors", f"errors, mode {mode}", columns, tuple(rows)))
+        rows.append({
+            "file": file.label,
+            **{f"EM@{k} %": _cell(s.bands.get(k), ends.get(f"within_{k}")) for k in bands},
+            "floor %": _cell(s.floor, ends.get("floor")),
+            "round %": _cell(s.rounded, ends.get("rounded")),
+            "finer than asked": s.outcomes.get("finer than asked", 0),
+            "median error": None if e.median_signed is None else f"{e.median_signed:+g}",
+            "too small": e.too_small, "too large": e.too_large, "off by 1": e.off_by_one,
+            "transitional": e.transitional,
+            "read %": _cell(100 * (1 - s.unparsed / s.n) if s.n else None),
+            "calculations right %": None if steps.share is None
+            else f"{100 * steps.share:.1f} of {steps.total}",
+        })  # fmt: skip
+    _print_rows("errors", f"errors, mode {mode}", rows)
 
 
 def _cell(value: float | None, interval: tuple[float, float] | None = None) -> str | None:
@@ -136,15 +129,18 @@ def _print_exclusions(scored: ScoredAnswers) -> None:
             _say(file, f"{count} rows match no question (row {first} first); left out")
         if unanswered := scored.unanswered.get(file.path):
             _say(file, f"{unanswered} questions have no row")
-        for mode, summaries in scored.summaries.items():
-            what = "in no mean" if mode == "v2" else "counted as wrong"
-            for problem, count in summaries[k].problems.items():
-                items = scored.scores[mode].items[k]
+        for mode, answers in scored.modes.items():
+            what, summary = (
+                "in no mean" if mode == "v2" else "counted as wrong",
+                answers.summaries[k],
+            )
+            for problem, count in summary.problems.items():
+                items = answers.scores.items[k]
                 first = next(item.row.line for item in items if item.problem == problem)
                 _say(file, f"{mode}: {count} rows {what} (row {first} first): {problem}")
-            for unit, count in summaries[k].unscaled.items():
+            for unit, count in summary.unscaled.items():
                 unscaled.setdefault((file.dataset, mode, unit), []).append(count)
-            if coarse := summaries[k].coarse:
+            if coarse := summary.coarse:
                 _say(file, f"{mode}: {coarse} dates coarser than asked; wrong, and in no MASE")
     for (dataset, mode, unit), counts in unscaled.items():
         files = f"{len(counts)} file{'s' if len(counts) > 1 else ''}"
@@ -159,7 +155,7 @@ def _say(file: ResponseFile, text: str) -> None:
 def _print_disagreements(scored: ScoredAnswers) -> None:
     from collections import Counter
 
-    if len(scored.summaries) < 2:
+    if len(scored.modes) < 2:
         return
     counts = Counter(d.cause for d in scored.disagreements)
     print(f"{len(scored.disagreements)} answers are read or judged differently in the two modes")

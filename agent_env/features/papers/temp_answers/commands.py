@@ -161,9 +161,7 @@ class ScoreOptions:
 @dataclass(frozen=True, slots=True)
 class ScoredAnswers:
     files: tuple[ResponseFile, ...]
-    summaries: Mapping[str, tuple[Summary, ...]]
-    """By mode, in the order of the files."""
-    scores: Mapping[str, ModeScores]
+    modes: Mapping[str, Answers]
     disagreements: tuple[Disagreement, ...] = ()
     """Only with both modes."""
     unmatched: Mapping[Path, tuple[Response, ...]] = field(default_factory=dict)
@@ -179,13 +177,10 @@ class ScoredAnswers:
             for k, file in enumerate(self.files)
             if file.rows
             and all(
-                sum(own[k].problems.values()) == len(file.rows) for own in self.summaries.values()
+                sum(own.summaries[k].problems.values()) == len(file.rows)
+                for own in self.modes.values()
             )
         ]
-
-    def answers(self, mode: str) -> Answers:
-        """The input of the paper's tables and figures."""
-        return Answers(self.files, mode, self.scores[mode], self.summaries[mode])
 
 
 def score_answers(options: ScoreOptions) -> ScoredAnswers:
@@ -205,14 +200,14 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
         scores["paper"] = score_paper(files, centroids, options.clock or CLOCK)
     if "v2" in options.modes:
         scores["v2"] = score_v2(files)
-    summaries = {
-        mode: summarize(mode_scores.items, mode, options.intervals)
-        for mode, mode_scores in scores.items()
+    modes = {
+        mode: Answers(tuple(files), mode, own, summarize(own.items, mode, options.intervals))
+        for mode, own in scores.items()
     }
     differences: tuple[Disagreement, ...] = ()
     if set(scores) == set(MODES):
         differences = tuple(disagreements(files, scores["paper"].items, scores["v2"].items))
-    return ScoredAnswers(tuple(files), summaries, scores, differences, unmatched, unanswered)
+    return ScoredAnswers(tuple(files), modes, differences, unmatched, unanswered)
 
 
 def _run_files(path: Path) -> list[ResponseFile]:
@@ -298,31 +293,28 @@ def read_centroids(path: Path) -> dict[ScaleGroup, tuple[float, ...]]:
     if isinstance(content, dict) and isinstance(content.get("centroids"), dict):
         content = content["centroids"]
     groups: dict[ScaleGroup, tuple[float, ...]] = {}
-    for dataset, inner in _members(path, content):
-        for name, value in _members(path, inner):
-            if dataset == "ttqa":
-                groups["ttqa", name] = _numbers(path, value)
-            elif dataset == "tot":
-                for unit, numbers in _members(path, value):
-                    groups["tot", name, unit] = _numbers(path, numbers)
-            else:
-                raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: tot, ttqa")
+    for group, value in _leaves(content):
+        if group and group[0] not in DEPTHS:
+            raise DatasetError(path, None, f"unknown dataset '{group[0]}'; known: tot, ttqa")
+        if not group or len(group) != DEPTHS[group[0]]:
+            raise DatasetError(path, None, "is not {dataset: {split: {unit: [centroids]}}}")
+        numbers = value if isinstance(value, list) else [value]
+        if not numbers or not all(type(number) in (int, float) for number in numbers):
+            raise DatasetError(path, None, f"'{value}' is not a list of centroids")
+        groups[group] = tuple(map(float, numbers))
     return groups
 
 
-def _members(path: Path, value: object) -> list[tuple[str, Any]]:
+DEPTHS = {"tot": 3, "ttqa": 2}
+"""Names of a group of labels by dataset."""
+
+
+def _leaves(value: Any, group: ScaleGroup = ()) -> Iterator[tuple[ScaleGroup, Any]]:
     if not isinstance(value, dict):
-        raise DatasetError(path, None, "is not {dataset: {split: {unit: [centroids]}}}")
-    return list(value.items())
-
-
-def _numbers(path: Path, value: Any) -> tuple[float, ...]:
-    numbers = value if isinstance(value, list) else [value]
-    if not numbers or not all(
-        isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers
-    ):
-        raise DatasetError(path, None, f"'{value}' is not a list of centroids")
-    return tuple(float(number) for number in numbers)
+        yield group, value
+        return
+    for name, inner in value.items():
+        yield from _leaves(inner, (*group, name))
 
 
 def _csv_centroids(path: Path, text: str) -> dict[ScaleGroup, tuple[float, ...]]:
@@ -341,24 +333,24 @@ def _csv_centroids(path: Path, text: str) -> dict[ScaleGroup, tuple[float, ...]]
 
 def as_json(scored: ScoredAnswers) -> dict[str, Any]:
     """One object: each file's figures by mode, and what they exclude."""
-    modes = list(scored.summaries)
+    own = scored.modes
     return {
-        "modes": modes,
-        "files": [_file_json(scored, k, modes) for k in range(len(scored.files))],
+        "modes": list(own),
+        "files": [_file_json(scored, k) for k in range(len(scored.files))],
         "disagreements": dict(Counter(d.cause for d in scored.disagreements).most_common()),
         "baselines": {
-            mode: [_guess_json(g) for g in baselines(scored.answers(mode))] for mode in modes
+            mode: [summary_json(guess) for guess in baselines(each)] for mode, each in own.items()
         },
-        "centroids": _nested(scored.scores["paper"].centroids) if "paper" in modes else {},
+        "centroids": _nested(own["paper"].scores.centroids) if "paper" in own else {},
         "scales": {
             "/".join(group): asdict(scale)
-            for mode in modes
-            for group, scale in scored.scores[mode].scales.items()
+            for each in own.values()
+            for group, scale in each.scores.scales.items()
         },
     }
 
 
-def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str, Any]:
+def _file_json(scored: ScoredAnswers, k: int) -> dict[str, Any]:
     file = scored.files[k]
     entry: dict[str, Any] = {
         "file": str(file.path),
@@ -371,23 +363,14 @@ def _file_json(scored: ScoredAnswers, k: int, modes: Sequence[str]) -> dict[str,
         "unmatched": [row.line for row in scored.unmatched.get(file.path, ())],
         "unanswered": scored.unanswered.get(file.path, 0),
     }
-    figures = {mode: summary_json(scored.summaries[mode][k]) for mode in modes}
-    return entry | (figures[modes[0]] if len(modes) == 1 else figures)
+    figures = {mode: summary_json(each.summaries[k]) for mode, each in scored.modes.items()}
+    return entry | (next(iter(figures.values())) if len(figures) == 1 else figures)
 
 
-def _guess_json(guess: Guess) -> dict[str, Any]:
-    infinite = guess.mase == float("inf")
-    return asdict(guess) | {"mase": None if infinite else guess.mase, "mase_infinite": infinite}
-
-
-def summary_json(summary: Summary) -> dict[str, Any]:
+def summary_json(figures: Summary | Guess) -> dict[str, Any]:
     """The figures; for an infinite mean `mase` is null and `mase_infinite` true."""
-    entry = asdict(summary)
-    infinite = summary.mase is not None and summary.mase == float("inf")
-    entry["mase"] = None if infinite else summary.mase
-    entry["mase_infinite"] = infinite
-    entry["bands"] = {str(k): value for k, value in summary.bands.items()}
-    return entry
+    infinite = figures.mase == float("inf")
+    return asdict(figures) | ({"mase": None} if infinite else {}) | {"mase_infinite": infinite}
 
 
 def _nested(centroids: Mapping[ScaleGroup, Sequence[float]]) -> dict[str, Any]:

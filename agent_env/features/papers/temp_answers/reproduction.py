@@ -65,8 +65,7 @@ def _scored(paths: tuple[tuple[Path, int], ...], mode: str | None) -> Mapping[st
     """Scored once for all experiments; the times of the files tell whether they have changed."""
     from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_answers
 
-    scored = score_answers(ScoreOptions(tuple(path for path, _ in paths), mode))
-    return {name: scored.answers(name) for name in scored.summaries}
+    return score_answers(ScoreOptions(tuple(path for path, _ in paths), mode)).modes
 
 
 MEASURES = {
