@@ -41,7 +41,7 @@ def import_command(
     day = None if now is None else stated_now(now)
     report = import_published(folder, day, out, differing)
     if as_json:
-        print(json.dumps(report.as_json(), ensure_ascii=False))
+        print(json.dumps(report.summary, ensure_ascii=False))
     else:
         _print_import(report)
     if out is not None and not report.made.samples:
@@ -50,33 +50,30 @@ def import_command(
 
 
 def _print_import(report: ImportReport) -> None:
-    published, samples = report.published, len(report.made.samples)
-    differences, questions = report.differences, len(published.questions)
-    tables = ", ".join(f"{name} {rows}" for name, rows in report.tables.items()) or "none"
+    own = report.summary
+    tables = ", ".join(f"{name} {rows}" for name, rows in own["tables"].items()) or "none"
     print(f"tables, with their rows: {tables}")
-    print(f"stored results that come out: {questions - len(differences)} of {questions}")
-    for proof in published.proofs:
+    print(f"stored results that come out: {own['equal']} of {own['questions']}")
+    for proof in report.published.proofs:
         counts = f"{proof.reproduced} of {proof.stored}, {proof.with_rows} of them with rows"
         print(f"  {proof.file} ({proof.group}): {counts}; {proof.reading.words}")
-    for name, (entries, wrong) in report.by_relation.items():
-        print(f"  {name:14} {entries:6} questions {wrong:6} different")
-    for d in differences[:MAX_LISTED]:
-        print(f"{d.file} {d.idx} ({d.relation}): {d.reason}")
-        for sign, rows in (("-", d.missing), ("+", d.extra)):
+    for name, each in own["by_relation"].items():
+        print(f"  {name:14} {each['questions']:6} questions {each['different']:6} different")
+    for d in own["differences"][:MAX_LISTED]:
+        print(f"{d['file']} {d['idx']} ({d['relation']}): {d['reason']}")
+        for sign, rows in (("-", d["missing"]), ("+", d["extra"])):
             for row in rows[:3]:
                 print(f"    {sign} {row}")
-    if len(differences) > MAX_LISTED:
-        print(f"… and {len(differences) - MAX_LISTED} more; --json lists all")
-    for text in published.ignored:
-        say(f"ignored {text}")
-    for text in published.notes:
+    if own["different"] > MAX_LISTED:
+        print(f"… and {own['different'] - MAX_LISTED} more; --json lists all")
+    for text in (*(f"ignored {each}" for each in own["ignored"]), *own["notes"]):
         say(text)
-    if report.refused:
+    if own["refused"]:
         say(
-            f"{report.refused} questions are refused, as their stored rows do not come out; "
+            f"{own['refused']} questions are refused, as their stored rows do not come out; "
             "--differing stored or returned takes them"
         )
-    if report.unworded:
-        say(f"{report.unworded} questions have no wording, so no sample was made of them")
-    if report.out is not None:
-        print(f"{samples} samples in {report.out}, {len(published.blanks)} of them gaps to fill")
+    if own["unworded"]:
+        say(f"{own['unworded']} questions have no wording, so no sample was made of them")
+    if own["out"] is not None:
+        print(f"{own['samples']} samples in {own['out']}, {own['blanks']} of them gaps to fill")

@@ -95,7 +95,6 @@ class Difference:
     idx: int
     relation: str
     reason: str
-    """`other rows`, or why it could not be run."""
     missing: tuple[str, ...] = ()
     """Stored, but not returned."""
     extra: tuple[str, ...] = ()
@@ -104,15 +103,29 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class CheckedQuestion:
-    """A question, its table, and whether its stored rows are right."""
+    """A question, and what its statement returns under the reading of its file."""
 
-    file: str
     question: PublishedQuestion
     reading: Reading
     table: Columns | None
     rows: tuple[Row, ...] | None
-    """What its statement returns; None where it cannot be run."""
-    difference: Difference | None
+    """None where it cannot be run."""
+    reason: str = ""
+    """`other rows`, or why it cannot be run; "" where its stored rows come out."""
+    fitting: tuple[int, ...] = ()
+    """Numbers of the tables on which it can be run."""
+    file: str = ""
+
+    @property
+    def difference(self) -> Difference | None:
+        if not self.reason:
+            return None
+        every = (self.question.correct_rows, self.rows) if self.rows is not None else ((), ())
+        stored, returned = (row_texts(rows, self.reading) for rows in every)
+        return Difference(
+            self.file, self.question.idx, self.question.relation, self.reason,
+            tuple(sorted(stored - returned)), tuple(sorted(returned - stored)),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,27 +178,9 @@ def read_published(folder: Path, now: date | None) -> PublishedSet:
         for question in questions:
             groups[question.group].append(question)
         for group, own in groups.items():
-            # prove the questions' reading, and compare each with its stored rows
             proof = replace(prove(own, published.tables, now), file=name, group=group)
             published.proofs.append(proof)
-            for question, outcome in zip(own, proof.outcomes, strict=True):
-                difference = None
-                if outcome.rows is None:
-                    difference = Difference(name, question.idx, question.relation, outcome.reason)
-                elif not outcome.is_same:
-                    stored, returned = (
-                        row_texts(rows, proof.reading)
-                        for rows in (question.correct_rows, outcome.rows)
-                    )
-                    difference = Difference(
-                        name, question.idx, question.relation, "other rows",
-                        tuple(sorted(stored - returned)), tuple(sorted(returned - stored)),
-                    )  # fmt: skip
-                published.questions.append(
-                    CheckedQuestion(
-                        name, question, proof.reading, outcome.table, outcome.rows, difference
-                    )
-                )
+            published.questions.extend(replace(each, file=name) for each in proof.questions)
     if not published.questions and not published.blanks:
         seen = f": {'; '.join(published.ignored)}" if published.ignored else ""
         raise DatasetError(folder, None, f"holds no questions with sql_for_db, no ___{seen}")
@@ -277,42 +272,28 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a statement returns under the reading of its file."""
-
-    table: Columns | None
-    rows: tuple[Row, ...] | None
-    """None where it cannot be run."""
-    is_same: bool
-    reason: str = ""
-    """Why it cannot be run."""
-    fitting: tuple[int, ...] = ()
-    """Numbers of the tables on which it can be run."""
-
-
-@dataclass(frozen=True, slots=True)
 class Proof:
     """What proves the reading of a file's statements of one kind."""
 
     reading: Reading
-    outcomes: tuple[Outcome, ...]
+    questions: tuple[CheckedQuestion, ...]
     file: str = ""
     group: str = ""
 
     @property
     def stored(self) -> int:
         """Statements with stored results."""
-        return len(self.outcomes)
+        return len(self.questions)
 
     @property
     def reproduced(self) -> int:
         """Those of them that return their stored rows."""
-        return sum(outcome.is_same for outcome in self.outcomes)
+        return sum(not each.reason for each in self.questions)
 
     @property
     def with_rows(self) -> int:
         """Those that return rows at all: an empty result proves less."""
-        return sum(outcome.is_same and bool(outcome.rows) for outcome in self.outcomes)
+        return sum(not each.reason and bool(each.rows) for each in self.questions)
 
     @property
     def weight(self) -> tuple[int, int]:
@@ -328,7 +309,7 @@ def prove(
     part = questions[:: -(-len(questions) // PART)]
     late: set[str] = set()
     first = _run(part, tables, Reading("written", None), late)
-    numbers = {number for outcome in first.outcomes for number in outcome.fitting}
+    numbers = {number for each in first.questions for number in each.fitting}
     fitting = [tables[number] for number in sorted(numbers)] or tables
     proofs = [_run(part, fitting, r, late) for r in _readings(questions, fitting, now)]
     if len(part) < len(questions):
@@ -401,15 +382,14 @@ def _run(
         stored = question.correct_rows
         right.append({n for n, rows in found.items() if same_rows(rows, stored, reading)})
         votes.update(number for number in right[-1] if found[number])
-    outcomes = []
-    for (found, reason), own in zip(results, right, strict=True):
-        ranks = {n: (n in own, votes[n], bool(rows)) for n, rows in found.items()}
-        if ranks:
-            best = max(ranks, key=ranks.__getitem__)
-            outcomes.append(Outcome(tables[best], found[best], best in own, "", tuple(found)))
-        else:
-            outcomes.append(Outcome(None, None, False, reason))
-    return Proof(reading, tuple(outcomes))
+    checked = []
+    for question, (found, reason), own in zip(questions, results, right, strict=True):
+        table, rows = None, None
+        if found:
+            best = max(found, key=lambda n: (n in own, votes[n], bool(found[n])))
+            table, rows, reason = tables[best], found[best], "" if best in own else "other rows"
+        checked.append(CheckedQuestion(question, reading, table, rows, reason, tuple(found)))
+    return Proof(reading, tuple(checked))
 
 
 def _results(

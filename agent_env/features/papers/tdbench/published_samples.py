@@ -66,10 +66,10 @@ def published_samples(
     for checked in published.questions:
         if checked.table is None or checked.rows is None:
             continue
-        if checked.difference is not None and differing == "refuse":
+        if checked.reason and differing == "refuse":
             refused += 1
             continue
-        agrees = checked.difference is None
+        agrees = not checked.reason
         proof = proofs[checked.file, checked.question.group]
         certificate = Certificate(
             file=checked.file,

@@ -16,5 +16,5 @@ def test_joins_and_days_of_making_and_the_report():
     assert made["movie"] is None
     days = {p.reading.now for p in found.proofs if "basic" in p.file}
     assert days == {"2025-01-26"}, "a day on which a show of movie_old.csv began"
-    tables = import_published(FOLDER, None, None).tables
+    tables = import_published(FOLDER, None, None).summary["tables"]
     assert (tables["legal"], tables["legal (2)"]) == (2, 1)
