@@ -24,14 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.commands import need_extra
 
-NEEDS_EXTRA = "--mode paper needs more packages: pip install 'agent-env[answers]'"
+MODE = "--mode paper"
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _LONGEST = 200
 """Characters of a value; a longer one is not a date."""
@@ -63,7 +62,9 @@ def _parse_text(text: str, clock: date) -> datetime | None:
             return None
     if len(stripped) > _LONGEST or stripped.lower() in _MISSING:
         return None
-    parse = _of_extra("dateutil.parser").parse
+    need_extra("dateutil", what=MODE)
+    from dateutil.parser import parse
+
     default = datetime(1, 1, 1)  # noqa: DTZ001
     if re.match(r"\d{1,2}:\d{2}", stripped):  # a time alone is completed from the clock
         default = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
@@ -82,7 +83,9 @@ def _in_range(moment: datetime) -> datetime | None:
 @lru_cache(maxsize=8192)
 def fuzzy_date(line: str, clock: date) -> datetime | None:
     """The first date of a line by the fuzzy date finder; missing parts come from `clock`."""
-    datefinder = _of_extra("datefinder")
+    need_extra("datefinder", what=MODE)
+    import datefinder
+
     # version 1 has a new engine and keeps the published one, 0.7.3, under this name
     find_dates = getattr(datefinder, "find_dates_legacy", datefinder.find_dates)
     base = datetime(clock.year, clock.month, clock.day)  # noqa: DTZ001
@@ -92,14 +95,6 @@ def fuzzy_date(line: str, clock: date) -> datetime | None:
             return next(iter(find_dates(line, base_date=base)), None)
     except (ValueError, OverflowError, TypeError, AttributeError, IndexError, RecursionError):
         return None
-
-
-def _of_extra(module: str) -> Any:
-    """The module; ConfigError where it is not installed."""
-    try:
-        return import_module(module)
-    except ModuleNotFoundError:
-        raise ConfigError(NEEDS_EXTRA) from None
 
 
 def seconds_of(moment: datetime) -> float:
@@ -340,7 +335,7 @@ def _one(values: Sequence[float]) -> Clustering:
 
 def _labels(array: Any, size: int) -> tuple[Any, Any]:
     """Cluster numbers (-1 for noise) and strengths of membership."""
-    _of_extra("sklearn")
+    need_extra("sklearn", what=MODE)
     try:
         from sklearn.cluster._hdbscan._linkage import make_single_linkage, mst_from_data_matrix
         from sklearn.cluster._hdbscan._tree import tree_to_labels

@@ -12,7 +12,10 @@ from pathlib import Path
 
 from agent_env.features.papers.paper import Evidence, Experiment, Reproduction
 from agent_env.features.papers.temp_answers import paper_measures as measures
+from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_answers
+from agent_env.features.papers.temp_answers.paper_answers import MODE
 from agent_env.features.papers.temp_answers.paper_measures import Answers
+from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.results import Estimate, Measurement
 
 Measure = Callable[[Answers], Iterable[tuple[str, str, Estimate]]]
@@ -45,16 +48,13 @@ def measured(measure: Measure) -> Callable[[Experiment, Evidence], Iterator[Meas
 
 def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answers]:
     """The scored answers by mode; without `paper` where its packages are missing."""
-    from agent_env.features.papers.temp_answers.paper_answers import NEEDS_EXTRA
-    from agent_env.sdk.errors import ConfigError
-
     if not paths:
         return {}
     dated = tuple((path, path.stat().st_mtime_ns) for path in paths)
     try:
         return _scored(dated, None)
     except ConfigError as exc:
-        if str(exc) != NEEDS_EXTRA:
+        if not str(exc).startswith(f"{MODE} needs"):
             raise
         evidence.note(f"without mode paper: {exc}")
         return _scored(dated, "v2")
@@ -63,8 +63,6 @@ def _answers(paths: tuple[Path, ...], evidence: Evidence) -> Mapping[str, Answer
 @lru_cache(maxsize=4)
 def _scored(paths: tuple[tuple[Path, int], ...], mode: str | None) -> Mapping[str, Answers]:
     """Scored once for all experiments; the times of the files tell whether they have changed."""
-    from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_answers
-
     return score_answers(ScoreOptions(tuple(path for path, _ in paths), mode)).modes
 
 
