@@ -78,12 +78,8 @@ class Candidates:
     ) -> None:
         """Of all kinds, or of these alone; ConfigError for an unknown one."""
         self._sets = sets
-        self._events: dict[str, list[list[Entry]]] = {
-            "year": [],
-            "years": [],
-            "month": [],
-            "day": [],
-        }
+        relations = ("year", "years", "month", "day")
+        self._events: dict[str, list[list[Entry]]] = {relation: [] for relation in relations}
         for row in tables.events:
             facts = list(event_facts(row))
             for relation, events in self._events.items():
@@ -126,10 +122,9 @@ class Candidates:
         yield self._keyed("weekday", date.weekday, lambda k: [_on(k)])
         yield self._keyed("multi_weekday", date.weekday, _sets_with)
         yield self._keyed("day_of_month", lambda d: d.day, _ranges_with)
-        specific = self._keyed(
+        yield self._keyed(
             "day_of_month_specific", lambda d: d.day, lambda k: [ft.DayOfMonthSpecific(day=k)]
         )
-        yield specific
         yield from self._listed("first_day_of_month", [ft.FirstDayOfMonth()])
         yield from self._listed("last_day_of_month", [ft.LastDayOfMonth()])
         yield self._keyed(
@@ -146,28 +141,8 @@ class Candidates:
         yield from self._listed("person_alive", people)
         yield from self._listed("us_president", [ft.UsPresident(person=name) for name in terms])
         for name in calendars:
-            yield from self._calendar_kinds(name)
-
-    def _calendar_kinds(self, calendar_name: str) -> Iterator[FactKind]:
-        match calendar_name:
-            case "chinese":
-                zodiac = [ft.ChineseZodiac(animal=animal) for animal in ft.ANIMALS]
-                yield from self._listed("chinese_zodiac", zodiac)
-                yield from self._listed(
-                    "lunar_month", [ft.LunarMonth(month=m) for m in range(1, 13)]
-                )
-            case "japanese":
-                eras = ("Meiji", "Taisho", "Showa", "Heisei")
-                facts = [ft.JapaneseEra.model_validate({"era": era}) for era in eras]
-                yield from self._listed("japanese_era", facts)
-            case "easter":
-                names = open_day_names("easter").names
-                yield from self._listed("church_day", [ft.ChurchDay(name=name) for name in names])
-            case "solar-terms":
-                names = open_day_names("solar-terms").names
-                yield from self._listed("solar_term", [ft.SolarTerm(name=name) for name in names])
-            case _:
-                yield from self._listed(f"{calendar_name}_month", _months_of(calendar_name))
+            for kind in CALENDAR_KINDS[name]:
+                yield from self._listed(kind, _calendar_facts(kind))
 
     def _kind(
         self,
@@ -191,11 +166,9 @@ class Candidates:
         cache: dict[Hashable, list[Entry]] = {}
 
         def entries(day: date, rng: Random) -> list[Entry]:
-            value = key(day)
-            entries_of_key = cache.get(value)
-            if entries_of_key is None:
-                entries_of_key = cache[value] = [self._entry(fact) for fact in make(value)]
-            return entries_of_key
+            if (value := key(day)) not in cache:
+                cache[value] = [self._entry(fact) for fact in make(value)]
+            return cache[value]
 
         return self._kind(name, make(key(self._sets.days.first))[0], entries)
 
@@ -233,13 +206,8 @@ def event_facts(row: EventRow) -> Iterator[ft.KbEvent]:
     for aspect, bound in (("start", row.start), ("end", row.end)):
         if bound is None:
             continue
-        values: tuple[tuple[ft.Level, int | None], ...] = (
-            ("year", bound.year),
-            ("month", bound.month),
-            ("day", bound.day),
-        )
-        for level, value in values:
-            if value is not None:
+        for level in ("year", "month", "day"):
+            if (value := getattr(bound, level)) is not None:
                 fields = {"event": row.event, "aspect": aspect, "level": level, "value": value}
                 yield ft.KbEvent.model_validate(fields)
     if 1 < len(years_held(row)) <= MAX_YEARS_HELD:
@@ -256,8 +224,21 @@ def season_of(month: int) -> ft.Season:
     return ft.Season.model_validate({"season": name})
 
 
-def _months_of(calendar_name: str) -> list[ft.Fact]:
-    """The months of a calendar, without Adar, of which leap years have two."""
+def _calendar_facts(kind: str) -> Sequence[ft.Fact]:
+    """Of a month of a calendar, all without Adar, of which leap years have two."""
+    match kind:
+        case "chinese_zodiac":
+            return [ft.ChineseZodiac(animal=animal) for animal in ft.ANIMALS]
+        case "lunar_month":
+            return [ft.LunarMonth(month=month) for month in range(1, 13)]
+        case "japanese_era":
+            eras = ("Meiji", "Taisho", "Showa", "Heisei")
+            return [ft.JapaneseEra.model_validate({"era": era}) for era in eras]
+        case "church_day":
+            return [ft.ChurchDay(name=name) for name in open_day_names("easter").names]
+        case "solar_term":
+            return [ft.SolarTerm(name=name) for name in open_day_names("solar-terms").names]
+    calendar_name = kind.removesuffix("_month")
     names = open_calendar(calendar_name).months
     return [
         ft.CalendarMonth.model_validate({"calendar": calendar_name, "month": number})

@@ -225,24 +225,11 @@ Fact = Annotated[
 ]  # fmt: skip
 
 _YEAR_TYPES = (
-    "explicit_year", "decade", "year_range", "leap_year", "chinese_zodiac", "person_alive",
-    "us_president", "event", "japanese_era",
+    "year", "president", "explicit_year", "decade", "year_range", "leap_year", "chinese_zodiac",
+    "person_alive", "us_president", "event", "japanese_era",
 )  # fmt: skip
 _MONTH_TYPES = ("month", "season", "lunar_month", "western_zodiac", "calendar_month")
-_DAY_TYPES = (
-    "weekday_in_month", "day_of_month_specific", "first_day_of_month", "last_day_of_month",
-    "day_of_month", "weekday", "multi_weekday", "day_of_year", "weekday_in_year", "church_day",
-    "solar_term",
-)  # fmt: skip
-LEVELS: dict[str, Level] = {
-    **dict.fromkeys(_YEAR_TYPES, "year"),
-    **dict.fromkeys(_MONTH_TYPES, "month"),
-    **dict.fromkeys(_DAY_TYPES, "day"),
-}
-"""Constraint level of each fact type (Table 2); a kb_event and a relative fact have their own."""
-_UNIT_LEVELS: dict[str, Level] = {
-    "year": "year", "president": "year", "month": "month", "week": "day", "weeks": "day",
-}  # fmt: skip
+"""Their constraint level (Table 2) is the year and the month; that of other types is the day."""
 
 CATEGORIES = dict.fromkeys(
     ("day_of_month_specific", "first_day_of_month", "last_day_of_month"), "exact_day_of_month"
@@ -251,9 +238,10 @@ CATEGORIES = dict.fromkeys(
 
 
 def level_of(fact: Fact) -> Level:
-    if isinstance(fact, Relative):
-        return _UNIT_LEVELS[fact.unit]
-    return fact.level if isinstance(fact, KbEvent) else LEVELS[fact.type]
+    if isinstance(fact, KbEvent):
+        return fact.level
+    kind = fact.unit if isinstance(fact, Relative) else fact.type
+    return "year" if kind in _YEAR_TYPES else "month" if kind in _MONTH_TYPES else "day"
 
 
 def category_of(fact: Fact) -> str:

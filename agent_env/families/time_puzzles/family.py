@@ -97,9 +97,8 @@ class _Maker:
 
     def __init__(self, tables: FactTables, options: SetOptions) -> None:
         self._options = options
-        self._generator = _generator(
-            tables, options.days, options.calendars, options.checked, options.target, options.kinds
-        )
+        alike = replace(options, count=0, seed=0, facts=(), solutions=())
+        self._generator = _generator(tables, alike)
         self.shapes = len(options.facts) * len(options.solutions)
         """The number of shapes; as many puzzles have all of them."""
         self._shapes: list[Shape] = list(schedule(self.shapes, options.facts, options.solutions))
@@ -119,16 +118,9 @@ class _Maker:
 
 
 @lru_cache(maxsize=2)
-def _generator(
-    tables: FactTables,
-    days: DayRange,
-    calendars: tuple[str, ...],
-    checked: bool,
-    target: Target,
-    kinds: tuple[str, ...],
-) -> Generator:
+def _generator(tables: FactTables, of: SetOptions) -> Generator:
     """One for all sets of a process: the day sets of its facts are computed once."""
-    return Generator(tables, days, calendars, checked, target, kinds)
+    return Generator(tables, of.days, of.calendars, of.checked, of.target, of.kinds)
 
 
 def _all(
@@ -192,8 +184,8 @@ def set_options(count: int, seed: int, options: PuzzleOptions) -> SetOptions:
     return SetOptions(
         count=count,
         seed=seed,
-        facts=_numbers("facts", options.facts, 1, 12),
-        solutions=_numbers("solutions", options.solutions, 0, 1000),
+        facts=_numbers(parse_range("facts", options.facts, 1, 12)),
+        solutions=_numbers(parse_range("solutions", options.solutions, 0, 1000)),
         days=DayRange.of_years(first, last),
         calendars=calendars_of(options),
         checked=not options.unchecked,
@@ -255,21 +247,20 @@ def parse_range(name: str, text: str, least: int, most: int) -> tuple[int, int]:
     return first, last
 
 
-def _numbers(name: str, text: str, least: int, most: int) -> tuple[int, ...]:
-    first, last = parse_range(name, text, least, most)
-    return tuple(range(first, last + 1))
+def _numbers(ends: tuple[int, int]) -> tuple[int, ...]:
+    return tuple(range(ends[0], ends[1] + 1))
 
 
 def calendars_of(options: PuzzleOptions) -> tuple[str, ...]:
     """The names of the calendars. Raises ConfigError for an unknown one."""
-    names = options.calendars
-    if names == ("all",):
+    if options.calendars == ("all",):
         return tuple(CALENDAR_KINDS)
-    for name in names:
+    for name in options.calendars:
         if name not in CALENDAR_KINDS:
-            calendar_names = ", ".join(CALENDAR_KINDS)
-            raise ConfigError(f"unknown calendar '{name}'; known: all, {calendar_names}")
-    return tuple(dict.fromkeys(names))
+            raise ConfigError(
+                f"unknown calendar '{name}'; known: {', '.join(('all', *CALENDAR_KINDS))}"
+            )
+    return tuple(dict.fromkeys(options.calendars))
 
 
 def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
@@ -283,11 +274,10 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
                 f"--option {name} (or --difficulty): present=true has its own facts; leave it out"
             )
 
-        every = draw_puzzles(count, seed, parameters.solutions, parameters.days, tables_of(options))
-        missing = tuple(each for each in every if isinstance(each, str))
-        return SampleSet(
-            tuple(time_puzzles(p for p in every if not isinstance(p, str))), missing=missing
+        puzzles, missing = draw_puzzles(
+            count, seed, parameters.solutions, parameters.days, tables_of(options)
         )
+        return SampleSet(puzzles, missing=missing)
     puzzle_set = make_set(tables_of(options), parameters, options.processes or os.cpu_count() or 1)
     notes = tuple(_absent_calendars(puzzle_set.puzzles, options))
     return SampleSet(puzzle_set.puzzles, missing=puzzle_set.missing, notes=notes)
@@ -295,10 +285,9 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
 
 def _absent_calendars(puzzles: Sequence[TimePuzzle], options: PuzzleOptions) -> Iterator[str]:
     kinds = {category_of(fact) for puzzle in puzzles for fact in puzzle.facts}
-    if "calendars" not in options.model_fields_set:
-        return
-    for name in calendars_of(options):
-        if puzzles and kinds.isdisjoint(CALENDAR_KINDS[name]):
+    is_asked = puzzles and "calendars" in options.model_fields_set
+    for name in calendars_of(options) if is_asked else ():
+        if kinds.isdisjoint(CALENDAR_KINDS[name]):
             yield (
                 f"no puzzle has a fact of the calendar {name}: with facts={options.facts} and "
                 f"solutions={options.solutions} it is hardly ever necessary; try fewer facts, or "

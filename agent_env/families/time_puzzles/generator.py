@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from random import Random
@@ -32,55 +32,19 @@ from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
 Relation = Literal["year", "years", "month", "day"]
 """What the date has in common with the event: its year, one of its years, its month, its day."""
 
-_YEAR_PINS = {"decade", "year_range", "leap_year", "person_alive", "us_president", "event",
-              "japanese_era"}  # fmt: skip
-_MONTHS = {"month", "season", "lunar_month", "western_zodiac", "hebrew_month", "islamic_month",
-           "persian_month", "ethiopic_month", "coptic_month", "indian-civil_month"}  # fmt: skip
-_YEAR_DAYS = {"day_of_year", "weekday_in_year", "church_day", "solar_term"}
-_EXACT_DAYS = {"day_of_month_specific", "first_day_of_month", "last_day_of_month"}
-
-UNFIT: dict[Relation, frozenset[str]] = {
-    "year": frozenset({"explicit_year", *_YEAR_PINS, *_YEAR_DAYS}),
-    "years": frozenset({"explicit_year"}),
-    "month": frozenset(_MONTHS | _YEAR_DAYS),
-    "day": frozenset({*_EXACT_DAYS, "weekday_in_month", *_YEAR_DAYS} - {"church_day"}),
-}
-"""Kinds that a checked puzzle with such an event cannot have: they follow from the event, or make
-it guessable by leaving fewer than ten values."""
-
-_FILE = Path(__file__).with_name("outlines.toml")
-_WEIGHTS: Any = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+_TABLES: Any = tomllib.loads(Path(__file__).with_name("outlines.toml").read_text(encoding="utf-8"))
 OUTLINES: dict[tuple[Relation, str], list[float]] = {
     (relation, lead): weights
-    for relation, leads in _WEIGHTS.items()
+    for relation, leads in _TABLES["weights"].items()
     for lead, weights in leads.items()
 }
 """Sampling weights by the relation to the event and the leading kind."""
-
+UNFIT: dict[Relation, list[str]] = _TABLES["unfit"]
+"""Kinds that a checked puzzle with such an event cannot have."""
 FEATURED = 0.6
 """Share of puzzles that shall have a fact of a further calendar, where the user names any."""
-
-FEATURE_LEADS: dict[str, tuple[float, float, float, float, float]] = {
-    "solar_term": (1, 1, 1, 0, 0),
-    "church_day": (1, 1, 1, 1, 0),
-}
-"""Kinds of one day a year, which lead a puzzle with an event of several years; columns as in
-OUTLINES. More facts beside such a day would be unnecessary."""
-
-CONFLICTS = (
-    frozenset({"weekday", "multi_weekday", "weekday_in_month", "weekday_in_year"}),
-    frozenset({"month", "season"}),
-    frozenset({*_EXACT_DAYS, "day_of_month"}),
-    frozenset({"explicit_year", *_YEAR_PINS}),
-    frozenset(
-        {"day_of_year", "weekday_in_year", "solar_term", "month", "season", "western_zodiac"}
-    ),
-    frozenset({"day_of_year", *_EXACT_DAYS}),
-)
-"""Groups of largely redundant kinds, of which a checked puzzle has at most one; but several kinds
-may bound the years if none states the year."""
-
-
+FEATURE_LEADS: dict[str, dict[Relation, list[float]]] = _TABLES["feature_leads"]
+"""Sampling weights of kinds of one day a year, which lead a puzzle, by the relations."""
 MANY = 5
 """From this number of further kinds on, they are drawn with equal weights, because narrow kinds
 would make the others unnecessary."""
@@ -97,47 +61,11 @@ class Outline:
     feature: str = ""
     """A kind of another calendar that the puzzle shall have; "" is none."""
 
-
-def draw_outline(
-    open_: Collection[str],
-    facts: int,
-    solutions: int,
-    checked: bool,
-    failed: Collection[Outline],
-    features: Sequence[str],
-    rng: Random,
-) -> Outline:
-    """An outline randomly drawn by weight, preferring those that have not failed; without checks,
-    only the relation is drawn. Most have one of the features."""
-    feature = rng.choice(features) if features and rng.random() < FEATURED else ""
-    if not checked:
-        return Outline(rng.choice(("year", "years", "month", "day")), "", feature)
-    column = 4 if facts > 5 else 2 * (max(facts, 4) - 4) + (solutions > 3)
-    usual = {key: w[column] for key, w in OUTLINES.items() if not key[1] or key[1] in open_}
-    weights = {outline: w for outline, w in _featuring(feature, column, usual).items() if w}
-    if not weights:
-        weights = {Outline(*key): w for key, w in usual.items() if w}
-    untried = {outline: w for outline, w in weights.items() if outline not in failed} or weights
-    (outline,) = rng.choices(list(untried), list(untried.values()))
-    return outline
-
-
-def _featuring(
-    feature: str, column: int, usual: Mapping[tuple[Relation, str], float]
-) -> dict[Outline, float]:
-    if feature in FEATURE_LEADS:
-        relations: tuple[Relation, ...] = (
-            ("years", "day") if feature == "church_day" else ("years",)
-        )
-        weight = FEATURE_LEADS[feature][column]
-        return {Outline(relation, feature): weight for relation in relations}
-    return {
-        Outline(relation, lead, feature): weight
-        for (relation, lead), weight in usual.items()
-        if feature not in UNFIT[relation]
-        and feature not in _EXCLUDED.get(lead, ())
-        and (lead == "" or feature != lead)
-    }
+    @property
+    def is_fit(self) -> bool:
+        """Whether the feature can stand beside the event and the lead."""
+        others = {*UNFIT[self.relation], *_excluded_by(self.lead), self.lead}
+        return not self.feature or self.feature not in others
 
 
 _ByLevel = dict[Level, list[FactKind]]
@@ -150,14 +78,9 @@ def _least_used(open_: _ByLevel, level_counts: Mapping[Level, int]) -> list[Fact
     return [k for level, kinds in open_.items() if level_counts[level] == fewest for k in kinds]
 
 
-def _excluded_by(name: str) -> frozenset[str]:
+def _excluded_by(name: str) -> set[str]:
     """The conflicting kinds in a checked puzzle."""
-    if name in _YEAR_PINS:
-        return frozenset({"explicit_year"})
-    return frozenset().union(*(group for group in CONFLICTS if name in group))
-
-
-_EXCLUDED = {name: _excluded_by(name) for name in frozenset().union(*CONFLICTS)}
+    return {kind for group in _TABLES["conflicts"] if name in group for kind in group}
 
 
 MAX_TRIES = 4000
@@ -249,10 +172,7 @@ class Generator:
         """One puzzle of the shape. Raises NotFound after MAX_TRIES plans."""
         tried: set[Outline] = set()
         for _ in range(MAX_TRIES // PLANS):
-            outline = draw_outline(
-                self._candidates.kinds, shape.facts, shape.solutions, self._checked, tried,
-                self._candidates.features, rng,
-            )  # fmt: skip
+            outline = self._outline(shape, tried, rng)
             tried.add(outline)
             for _ in range(PLANS):
                 for entries, seed_date in self._draw(shape, outline, rng):
@@ -270,6 +190,32 @@ class Generator:
             f"no puzzle with {shape.facts} facts and {shape.solutions} solutions was found in "
             f"{MAX_TRIES} tries; {advice}"
         )
+
+    def _outline(self, shape: Shape, failed: Collection[Outline], rng: Random) -> Outline:
+        """An outline randomly drawn by weight, preferring those that have not failed; without
+        checks, only the relation is drawn. Most have one of the features."""
+        features = self._candidates.features
+        feature = rng.choice(features) if features and rng.random() < FEATURED else ""
+        if not self._checked:
+            return Outline(rng.choice(("year", "years", "month", "day")), "", feature)
+        facts = shape.facts
+        column = 4 if facts > 5 else 2 * (max(facts, 4) - 4) + (shape.solutions > 3)
+        usual = {
+            Outline(relation, lead, feature): weights[column]
+            for (relation, lead), weights in OUTLINES.items()
+            if (not lead or lead in self._candidates.kinds) and weights[column]
+        }
+        if feature in FEATURE_LEADS:
+            leads = FEATURE_LEADS[feature].items()
+            featuring = {
+                Outline(relation, feature): w[column] for relation, w in leads if w[column]
+            }
+        else:
+            featuring = {outline: weight for outline, weight in usual.items() if outline.is_fit}
+        weights = featuring or {replace(o, feature=""): weight for o, weight in usual.items()}
+        weights = {o: weight for o, weight in weights.items() if o not in failed} or weights
+        (outline,) = rng.choices(list(weights), list(weights.values()))
+        return outline
 
     def _draw(
         self, shape: Shape, outline: Outline, rng: Random
@@ -313,7 +259,7 @@ class Generator:
     def _removed_by(self, kind: FactKind) -> dict[Level, frozenset[str]]:
         """The kinds that cannot stand beside this one, by level: those of its category and, in a
         checked puzzle, those that conflict with it."""
-        excluded = _EXCLUDED.get(kind.name, frozenset()) if self._checked else frozenset()
+        excluded = _excluded_by(kind.name) if self._checked else set()
         removed: dict[Level, frozenset[str]] = {}
         for each in self._candidates.kinds.values():
             if each.category == kind.category or each.name in excluded:
@@ -330,7 +276,7 @@ class Generator:
     def _open_for(self, relation: Relation) -> _ByLevel:
         """The kinds that can stand beside an event with this relation."""
         if relation not in self._open:
-            unfit = UNFIT[relation] if self._checked else frozenset()
+            unfit = UNFIT[relation] if self._checked else ()
             fit = [kind for kind in self._candidates.kinds.values() if kind.name not in unfit]
             levels: tuple[Level, ...] = ("year", "month", "day")
             self._open[relation] = {

@@ -16,7 +16,7 @@ Rules, in this order, for the constraint most probably misread where a gold date
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import date
 from functools import cache
 
@@ -25,10 +25,7 @@ from agent_env.families.time_puzzles.day_sets import DaySets, Readings, years_he
 from agent_env.families.time_puzzles.difficulty import LOOKED_UP
 from agent_env.families.time_puzzles.generator import evidence_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import (
-    solve_facts,
-    year_bounds,
-)
+from agent_env.families.time_puzzles.solver import solve_facts, year_bounds
 from agent_env.families.time_puzzles.wording import GAMES
 from agent_env.features.facts.tables.event_names import day_of, is_clause
 from agent_env.features.facts.tables.tables import FactTables, shipped_tables
@@ -83,8 +80,7 @@ class PuzzleFaults:
                 at, rule = most, "the wrong dates violate it"
             misread = None if at is None else _ref(sample, at)
             missed.append(MissedDate(date=text, misread=misread, rule=rule))
-        missed_dates = tuple(missed)
-        return Faults(wrong=wrong, missed=missed_dates)
+        return Faults(wrong=wrong, missed=tuple(missed))
 
     def _wrong(self, puzzle: TimePuzzle, text: str) -> WrongDate:
         day = date.fromisoformat(text)
@@ -123,11 +119,9 @@ class PuzzleFaults:
             for index, fact in enumerate(puzzle.facts)
             if _is_many_valued(fact) and _excludes_only(fact, day, answer_dates)
         ]
-        narrowed = min(order)[2] if order else None
-        return (
-            narrowed,
-            "no constraint stands out" if narrowed is None else "its value excludes the date",
-        )
+        if not order:
+            return None, "no constraint stands out"
+        return min(order)[2], "its value excludes the date"
 
     def _other_reading(
         self, puzzle: TimePuzzle, text: str, answer: tuple[str, ...]
@@ -175,7 +169,8 @@ def _words(fact: ft.Fact) -> str:
 def _ref(puzzle: TimePuzzle, index: int) -> ConstraintRef:
     fact = puzzle.facts[index]
     source: Source = "stated" if isinstance(fact, STATED) else "calculation"
-    source = "lookup" if _is_lookup(fact) else source
+    if _is_lookup(fact):
+        source = "lookup"
     text = puzzle.constraints[index] if index < len(puzzle.constraints) else ""
     pages = tuple(url for url in evidence_of([fact]) if url in puzzle.evidence)
     return ConstraintRef(index=index, type=_words(fact), text=text, source=source, pages=pages)
@@ -248,19 +243,15 @@ HOOKS = AnalysisHooks(
 
 
 def known_facts(puzzle: TimePuzzle, tables: FactTables) -> tuple[str, ...]:
-    """A sentence with the dates for each constraint that takes a look-up; nothing on calendars."""
-    return tuple(_sentences(puzzle, tables))
-
-
-def _sentences(puzzle: TimePuzzle, tables: FactTables) -> Iterator[str]:
-    if len(puzzle.facts) != len(puzzle.constraints):
-        return
-    for fact, text, explicit in zip(
-        puzzle.facts, puzzle.constraints, puzzle.explicit_constraints, strict=True
-    ):
-        if isinstance(fact, ft.KbEvent | ft.PersonAlive | ft.UsPresident | ft.RecurringEvent):
-            # what the tables do not have, such as an event of a published set, is said as there
-            yield _sentence(fact, text, tables) or f"Where it says “{text}”: {explicit}"
+    """A sentence with the dates for each constraint that takes a look-up; nothing on calendars.
+    What the tables do not have, such as an event of a published set, is said as there."""
+    wordings = zip(puzzle.facts, puzzle.constraints, puzzle.explicit_constraints, strict=False)
+    return tuple(
+        _sentence(fact, text, tables) or f"Where it says “{text}”: {explicit}"
+        for fact, text, explicit in wordings
+        if len(puzzle.facts) == len(puzzle.constraints)
+        and isinstance(fact, (*LOOKED_UP, ft.RecurringEvent))
+    )
 
 
 def _sentence(fact: ft.Fact, text: str, tables: FactTables) -> str | None:

@@ -209,47 +209,28 @@ def _take(values: Mapping[str, Any], *names: str) -> Any:
     raise FieldError(names[0], "is missing")
 
 
-def _number(values: Mapping[str, Any], *names: str) -> int:
-    return as_int(_take(values, *names), names[0])
-
-
-def _text(values: Mapping[str, Any], *names: str) -> str:
-    value = _take(values, *names)
+def as_text(value: object, field: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise FieldError(names[0], f"{display(value)} is not a text")
+        raise FieldError(field, f"{display(value)} is not a text")
     return value.strip()
 
 
-def _decade(values: dict[str, Any]) -> dict[str, Any]:
-    value = _take(values, "decade", "value", "start", "start_year")
-    if isinstance(value, str):
-        value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
-    first = as_year(value, "decade")
-    if first % 10 or first > 9890:  # the last decade whose dates are valid
-        raise FieldError(
-            "decade", f"{first} does not begin a decade; write its first year, as 1990"
-        )
-    return {"decade": first}
-
-
-def _year_range(values: dict[str, Any], start: str = "start", end: str = "end") -> dict[str, Any]:
-    pair = values.get("value")
-    if isinstance(pair, list) and len(pair) == 2:
-        values = {"start": pair[0], "end": pair[1]}
-    first = as_year(_take(values, "start", "start_year", "from", "min"), start)
-    last = as_year(_take(values, "end", "end_year", "to", "max"), end)
-    if last < first:
-        raise FieldError(end, f"{last} lies before {first}")
-    return {"start": first, "end": last}
-
-
+Fields = dict[str, Any]
 Names = Mapping[str, Any] | Iterable[str]
 """Values by name, or names that are their own values."""
 
 
-def _among(field: str, known: Names, *names: str) -> Callable[[Any], dict[str, Any]]:
-    """A parser of a name as its value."""
-    return lambda values: {field: _lookup(_take(values, field, *names, "value"), field, known)}
+def _one(
+    field: str, read: Callable[[Any, str], Any] | Names, *names: str
+) -> Callable[[Fields], Fields]:
+    """A parser of one field, which may also stand under other names, by a function or as one of
+    these names."""
+
+    def parse(values: Fields) -> Fields:
+        value = _take(values, field, *names, "value")
+        return {field: read(value, field) if callable(read) else _lookup(value, field, read)}
+
+    return parse
 
 
 def _lookup(value: object, field: str, known: Names) -> Any:
@@ -261,40 +242,59 @@ def _lookup(value: object, field: str, known: Names) -> Any:
     return by_key[key]
 
 
-def _leap_year(values: dict[str, Any]) -> dict[str, Any]:
+def _decade(values: Fields) -> Fields:
+    value = _take(values, "decade", "value", "start", "start_year")
+    if isinstance(value, str):
+        value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
+    first = as_year(value, "decade")
+    if first % 10 or first > 9890:  # the last decade whose dates are valid
+        raise FieldError(
+            "decade", f"{first} does not begin a decade; write its first year, as 1990"
+        )
+    return {"decade": first}
+
+
+def _year_range(values: Fields, start: str = "start", end: str = "end") -> Fields:
+    pair = values.get("value")
+    if isinstance(pair, list) and len(pair) == 2:
+        values = {"start": pair[0], "end": pair[1]}
+    first = as_year(_take(values, "start", "start_year", "from", "min"), start)
+    last = as_year(_take(values, "end", "end_year", "to", "max"), end)
+    if last < first:
+        raise FieldError(end, f"{last} lies before {first}")
+    return {"start": first, "end": last}
+
+
+def _leap_year(values: Fields) -> Fields:
     if values.get("value") not in (None, True):
         raise FieldError("value", f"{display(values['value'])}: only leap years can be asked for")
     return {}
 
 
-def _weekday(value: object, field: str) -> Any:
-    return _lookup(value, field, WEEKDAY_NAMES)
-
-
-def _weekdays(values: dict[str, Any]) -> dict[str, Any]:
+def _weekdays(values: Fields) -> Fields:
     listed = _take(values, "value", "weekdays", "values", "days")
     if isinstance(listed, str):
         listed = re.split(r"[,;/|]", listed)
     if not isinstance(listed, list | tuple):
         raise FieldError("value", f"{display(listed)} is not a list of weekdays")
-    return {"value": tuple(dict.fromkeys(_weekday(day, "value") for day in listed))}
+    return {"value": tuple(dict.fromkeys(_lookup(day, "value", WEEKDAY_NAMES) for day in listed))}
 
 
-def _nth(values: dict[str, Any]) -> dict[str, Any]:
-    n = _number(values, "n", "nth", "occurrence", "number")
-    direction = "last" if n < 0 and "direction" not in values else None
-    direction = direction or _lookup(_take(values, "direction"), "direction", DIRECTIONS)
-    return {"direction": direction, "weekday": _weekday(_take(values, "weekday", "day"),
-            "weekday"), "n": abs(n)}  # fmt: skip
+def _nth(values: Fields) -> Fields:
+    n = as_int(_take(values, "n", "nth", "occurrence", "number"), "n")
+    if n < 0:
+        values = {"direction": "last", **values}
+    direction = _lookup(_take(values, "direction"), "direction", DIRECTIONS)
+    return {"direction": direction, "n": abs(n), **_one("weekday", WEEKDAY_NAMES, "day")(values)}
 
 
-def _day_range(values: dict[str, Any]) -> dict[str, Any]:
-    value = _number(values, "value", "day")
+def _day_range(values: Fields) -> Fields:
+    value = as_int(_take(values, "value", "day"), "value")
     operator, more = _lookup(_take(values, "operator", "op"), "operator", OPERATORS)
     return {"operator": operator, "value": value + more}
 
 
-def _calendar_month(values: dict[str, Any]) -> dict[str, Any]:
+def _calendar_month(values: Fields) -> Fields:
     calendar = _lookup(_take(values, "calendar"), "calendar", CALENDARS)
     names = {name: number for number, name in enumerate(open_calendar(calendar).months, start=1)}
     numbers = {str(number): number for number in names.values()}
@@ -302,7 +302,7 @@ def _calendar_month(values: dict[str, Any]) -> dict[str, Any]:
     return {"calendar": calendar, "month": month}
 
 
-def _recurring(values: dict[str, Any]) -> dict[str, Any]:
+def _recurring(values: Fields) -> Fields:
     name = str(_take(values, "name", "event", "value")).casefold().replace("_", " ")
     if "olympic" in name and "winter" not in name:
         return {"name": "summer_olympics"}
@@ -311,9 +311,9 @@ def _recurring(values: dict[str, Any]) -> dict[str, Any]:
     raise FieldError("name", f"'{name}' is unknown; known: summer_olympics, world_cup")
 
 
-def _kb_event(values: dict[str, Any]) -> dict[str, Any]:
+def _kb_event(values: Fields) -> Fields:
     aspect = aspect_of(values)
-    event = _text(values, "event", "event_name", "name")
+    event = as_text(_take(values, "event", "event_name", "name"), "event")
     if aspect == "multi_year":
         return {"event": event, "aspect": aspect, "level": "year"}
     level = _lookup(_take(values, "level"), "level", ("year", "month", "day"))
@@ -386,31 +386,31 @@ MONTH_NAMES = {
     for number, name in enumerate(MONTHS, start=1)
     for form in (name.casefold(), name[:3].casefold(), str(number), f"{number:02d}")
 }
-READERS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
-    "explicit_year": lambda v: {"year": as_year(_take(v, "year", "value"), "year")},
+READERS: dict[str, Callable[[Fields], Fields]] = {
+    "explicit_year": _one("year", as_year),
     "decade": _decade,
     "year_range": _year_range,
     "leap_year": _leap_year,
-    "chinese_zodiac": _among("animal", ANIMALS, "zodiac", "sign"),
-    "western_zodiac": _among("sign", {name.casefold(): name for name in SIGNS}, "zodiac"),
-    "person_alive": lambda v: {"person": _text(v, "person", "name", "value")},
-    "us_president": lambda v: {"person": _text(v, "person", "president", "name", "value")},
+    "chinese_zodiac": _one("animal", ANIMALS, "zodiac", "sign"),
+    "western_zodiac": _one("sign", {name.casefold(): name for name in SIGNS}, "zodiac"),
+    "person_alive": _one("person", as_text, "name"),
+    "us_president": _one("person", as_text, "president", "name"),
     "event": _recurring,
-    "month": _among("month", MONTH_NAMES),
-    "season": _among("season", {name: name for name in SEASONS} | {"fall": "autumn"}),
+    "month": _one("month", MONTH_NAMES),
+    "season": _one("season", {name: name for name in SEASONS} | {"fall": "autumn"}),
     "calendar_month": _calendar_month,
-    "japanese_era": _among("era", get_args(ft.JapaneseEra.model_fields["era"].annotation)),
-    "church_day": lambda v: _among("name", open_day_names("easter").names)(v),
-    "solar_term": lambda v: _among("name", open_day_names("solar-terms").names)(v),
-    "lunar_month": lambda v: {"month": _number(v, "month", "lunar_month", "value")},
-    "weekday": lambda v: {"weekday": _weekday(_take(v, "weekday", "value", "day"), "weekday")},
+    "japanese_era": _one("era", get_args(ft.JapaneseEra.model_fields["era"].annotation)),
+    "church_day": lambda values: _one("name", open_day_names("easter").names)(values),
+    "solar_term": lambda values: _one("name", open_day_names("solar-terms").names)(values),
+    "lunar_month": _one("month", as_int, "lunar_month"),
+    "weekday": _one("weekday", WEEKDAY_NAMES, "day"),
     "multi_weekday": _weekdays,
     "weekday_in_month": _nth,
     "weekday_in_year": _nth,
-    "day_of_month_specific": lambda v: {"day": _number(v, "day", "value", "day_of_month")},
-    "first_day_of_month": lambda v: {},
-    "last_day_of_month": lambda v: {},
+    "day_of_month_specific": _one("day", as_int, "day_of_month"),
+    "first_day_of_month": lambda values: {},
+    "last_day_of_month": lambda values: {},
     "day_of_month": _day_range,
-    "day_of_year": lambda v: {"day": _number(v, "day", "value", "day_of_year")},
+    "day_of_year": _one("day", as_int, "day_of_year"),
     "kb_event": _kb_event,
 }

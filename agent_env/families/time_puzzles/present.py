@@ -15,7 +15,7 @@ from pydantic import JsonValue, TypeAdapter
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import solve_facts
+from agent_env.families.time_puzzles.solver import solve_facts, year_bounds
 from agent_env.families.time_puzzles.wording import Wording, plain_sentence
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
@@ -36,25 +36,28 @@ SPANS: tuple[tuple[str, Sequence[int]], ...] = (
 
 def draw_puzzles(
     count: int, seed: int, solutions: Sequence[int], days: DayRange, tables: FactTables
-) -> list[TimePuzzle | str]:
-    """The puzzles in order, or why one is missing: one span that is counted from the day, and one
-    to three facts of the calendar, all of them necessary, with as many solutions in the present.
-    ConfigError where that is not among the days."""
+) -> tuple[tuple[TimePuzzle, ...], tuple[str, ...]]:
+    """The puzzles in order, and why others are missing: one span that is counted from the day, and
+    one to three facts of the calendar, all of them necessary, with as many solutions in the
+    present. ConfigError where that is not among the days."""
     if date.fromisoformat(PRESENT) not in days:
         years = f"{days.first.year}-{days.last.year}"
         raise ConfigError(f"--option present: today is {PRESENT}, which years={years} leaves out")
     sets = DaySets(days, tables)
     wording = Wording(tables, sets)
-    puzzles: dict[str, TimePuzzle | str] = {}
+    puzzles: dict[str, TimePuzzle] = {}
+    missing: list[str] = []
     for number in range(1, count + 1):
         rng, name = Random(f"{seed}/present/{number}"), f"tp-{seed}-{number:05d}"
         size = solutions[(number - 1) % len(solutions)]
         draws = (_draw(rng) for _ in range(TRIES))
         candidates = (_puzzle(name, facts, sets, wording, size) for facts in draws)
         puzzle = next((p for p in candidates if p is not None and p.digest not in puzzles), None)
-        reason = f"puzzle {number}: none with {size} solutions in {TRIES} draws"
-        puzzles[reason if puzzle is None else puzzle.digest] = puzzle or reason
-    return list(puzzles.values())
+        if puzzle is None:
+            missing.append(f"puzzle {number}: none with {size} solutions in {TRIES} draws")
+        else:
+            puzzles[puzzle.digest] = puzzle
+    return tuple(puzzles.values()), tuple(missing)
 
 
 def _draw(rng: Random) -> list[ft.Fact]:
@@ -99,20 +102,12 @@ def _puzzle(
     return TimePuzzle(id=name, **wording.fields(facts, solved.answer, solved.sets))
 
 
-def needs_day(puzzle: TimePuzzle) -> bool:
-    """Whether a span is counted from the present day, which no constraint names."""
-    return any(isinstance(fact, ft.Relative) for fact in puzzle.facts)
-
-
 def on_day(
     puzzle: TimePuzzle, day: date, tables: Callable[[], FactTables]
 ) -> Mapping[str, JsonValue]:
-    """The fields of such a puzzle that are others on the day; {} for a puzzle without a span that
-    is counted from it. CannotShift where the day is not one of its years, or it has too many
-    dates."""
-    if not needs_day(puzzle):
-        return {}
-    first, last = map(int, puzzle.years.split("-"))
+    """The fields of such a puzzle that are others on the day. CannotShift where the day is not one
+    of its years, or it has too many dates."""
+    first, last = year_bounds(puzzle)
     if not first + 10 <= day.year <= last:
         raise CannotShift(f"they are about the years {puzzle.years}, and {day} is too near an end")
     facts = [

@@ -34,16 +34,9 @@ from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import DatasetError
 
 KEYS = (
-    "identifier",
-    "constraints",
-    "explicit_constraints",
-    "constraints_meta",
-    "solutions",
-    "solution_count",
-    "year_range",
-    "seed_date",
-    "noise_date",
-)
+    "identifier", "constraints", "explicit_constraints", "constraints_meta", "solutions",
+    "solution_count", "year_range", "seed_date", "noise_date",
+)  # fmt: skip
 
 EXPLICIT = "explicit_solutions"
 """Our own addition: the solutions of the explicit constraints, where they are others."""

@@ -120,8 +120,8 @@ def recalled(lookup: Lookup) -> Clause | None:
     tables = shipped_tables()
     if lookup.what != "event":
         people = tables.presidents if lookup.what == "presidency" else tables.people
-        own = [row for row in people if row.person == lookup.phrase and row.end is not None]
-        spans = [inside(str(row.start), str(row.end)) for row in own]
+        own = [row for row in people if row.person == lookup.phrase]
+        spans = [inside(row.start, row.end) for row in own if row.end is not None]
         return ["spans", spans] if spans else None
     row = next((row for row in tables.events if lookup.phrase in (row.event, row.hint)), None)
     if row is None or lookup.edge == "any":

@@ -174,17 +174,15 @@ _CLAUSES: dict[type, Callable[[Any], Clause]] = {
     ft.LastDayOfMonth: lambda fact: ["last_day"],
     ft.DayOfMonthRange: lambda fact: ["days", list(fact.numbers)],
     ft.DayOfYear: lambda fact: ["day_of_year", fact.day],
-    DateSpans: lambda fact: ["spans", [_ends(a, b, fact.ends) for a, b in fact.spans]],
+    DateSpans: lambda fact: [
+        "spans", [inside(*s) if fact.ends == "excluded" else [*map(str, s)] for s in fact.spans]
+    ],
 }  # fmt: skip
 """The clause of each meaning that neither a lookup nor a calendar has to settle."""
 
 
 def _nth(fact: ft.WeekdayInMonth | ft.WeekdayInYear) -> list[object]:
     return [ft.WEEKDAYS.index(fact.weekday), fact.n, fact.direction == "last"]
-
-
-def _ends(first: date, last: date, ends: str) -> list[str]:
-    return inside(str(first), str(last)) if ends == "excluded" else [str(first), str(last)]
 
 
 @lru_cache(maxsize=256)
@@ -197,10 +195,9 @@ def _calendar_spans(fact: ft.Fact, days: DayRange) -> tuple[tuple[str, str], ...
     return tuple((str(first), str(last)) for first, last in days.runs(sets.of(fact)))
 
 
-def inside(low: str, high: str) -> list[str]:
+def inside(low: date, high: date) -> list[str]:
     """The days strictly between two, as a span with both ends included."""
-    day = timedelta(days=1)
-    return [str(date.fromisoformat(low) + day), str(date.fromisoformat(high) - day)]
+    return [str(low + timedelta(days=1)), str(high - timedelta(days=1))]
 
 
 _DATES = DateForms(
@@ -325,10 +322,8 @@ def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
         days = days_in(lead) if re.search(r"\bborn\b|\bPresident\b", lead) else []
         starts, ends = days[::2], days[1::2]
     if lookup.shares == "span":
-        spans = []
-        for start, end in zip(starts, ends, strict=False):
-            if start.day and end.day and str(start) < str(end):
-                spans.append(inside(str(start), str(end)))
+        pairs = [pair for pair in zip(starts, ends, strict=False) if all(each.day for each in pair)]
+        spans = [inside(a.first, b.first) for a, b in pairs if a.first < b.first]
         return ["spans", spans] if spans else None
     if len(starts) != 1 or len(ends) != 1:
         return None

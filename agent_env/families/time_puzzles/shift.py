@@ -18,9 +18,9 @@ from typing import Any
 from agent_env.families.time_puzzles.day_sets import DaySets, years_held
 from agent_env.families.time_puzzles.facts import KbEvent
 from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
-from agent_env.families.time_puzzles.guessers import event_of, values_of
+from agent_env.families.time_puzzles.guessers import event_of, rest_of, values_of
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import rests_of
+from agent_env.families.time_puzzles.solver import rests_of, year_bounds
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.facts.site.render import render_changed
 from agent_env.features.facts.site.sheet import LIKELY_FIRST
@@ -49,20 +49,12 @@ def shifted_world(
     if row is None or len(puzzle.facts) != len(puzzle.constraints):
         raise CannotShift("the tables of the run do not have its event")
     # a year of the event that is in its name or in what is written of it
-    bounds = {str(each.year) for each in (row.start, row.end) if each}
-    years = bounds | set(map(str, row.years))
+    years = {str(year) for year in (*row.years, *(each.year for each in _bounds(row)))}
     at = next(i for i, fact in enumerate(puzzle.facts) if isinstance(fact, KbEvent))
-    texts = (row.event, row.hint, row.summary, puzzle.constraints[at])
-    if stated := next(
-        (
-            year
-            for text in texts
-            for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text)
-            if year in years
-        ),
-        None,
-    ):
-        raise CannotShift(f"its words state the year {stated}")
+    text = "\n".join((row.event, row.hint, row.summary, puzzle.constraints[at]))
+    for year in re.findall(r"(?<!\d)\d{4}(?!\d)", text):
+        if year in years:
+            raise CannotShift(f"its words state the year {year}")
     twin, moved = shifted_twin(puzzle, row, tables, rng)
     there = partial(with_event, row=moved)
     plain, shifted = (each.model_dump(mode="json") for each in (puzzle, twin))
@@ -79,14 +71,11 @@ def shifted_twin(
 ) -> tuple[TimePuzzle, EventRow]:
     """The puzzle in a world where its event has other dates, and the event there; CannotShift where
     none was found."""
-    first, last = map(int, puzzle.years.split("-"))
-    days = DayRange.of_years(first, last)
+    days, event = DayRange.of_years(*year_bounds(puzzle)), event_of(puzzle.facts)
     sets = DaySets(days, tables)
-    event = event_of(puzzle.facts)
     assert event is not None
-    others = [sets.of(fact) for fact in puzzle.facts if fact is not event]
-    rest = rests_of([*others, days.everything], days.everything)[-1]
-    for moved in _moved_rows(event, row, values_of(event, rest, sets), rng):
+    values = values_of(event, rest_of(puzzle, sets), sets)
+    for moved in _moved_rows(event, row, values, rng):
         twin = _twin(puzzle, event, moved, tables, days, rng)
         if twin is not None:
             return twin, moved
@@ -97,7 +86,7 @@ def _moved_rows(
     event: KbEvent, row: EventRow, values: list[int], rng: Random
 ) -> Iterator[EventRow]:
     """The event at other dates, at random, near ones first."""
-    latest = max([LAST, *(bound.year for bound in (row.start, row.end) if bound), *row.years[-1:]])
+    latest = max([LAST, *(bound.year for bound in _bounds(row)), *row.years[-1:]])
     if event.aspect == "multi_year":
         steps = [n for n in range(-NEAR * 2, NEAR * 2 + 1) if n]
         for step in sorted(steps, key=lambda n: (abs(n) > NEAR, rng.random()))[:TRIES]:
@@ -117,35 +106,32 @@ def _moved_rows(
     for value in other[:TRIES]:
         target = _target(event, bound, value, rng)
         moved = None if target is None else _moved(row, target - bound.first)
-        ends = [each.year for each in (moved.start, moved.end) if each] if moved else []
-        if moved is not None and min(ends) >= FIRST and max(ends) <= latest:
+        if moved is not None and all(FIRST <= each.year <= latest for each in _bounds(moved)):
             yield moved
+
+
+def _bounds(row: EventRow) -> list[PartialDate]:
+    return [each for each in (row.start, row.end) if each is not None]
 
 
 def _target(event: KbEvent, bound: PartialDate, value: int, rng: Random) -> date | None:
     """A day in the year, month or day of the month; None where the draw is not a day."""
     near = bound.year + rng.choice((-1, 1)) * rng.randint(1, NEAR)
-    year, month, day = near, rng.randint(1, 12), rng.randint(1, 28)
-    if event.level == "year":
-        year = value
-    elif event.level == "month":
-        month = value
-    else:
-        day = value
+    parts = {"year": near, "month": rng.randint(1, 12), "day": rng.randint(1, 28)}
+    parts[event.level] = value
     try:
-        return date(year, month if bound.month else 1, day if bound.day else 1)
+        return date(
+            parts["year"], parts["month"] if bound.month else 1, parts["day"] if bound.day else 1
+        )
     except ValueError:
         return None
 
 
 def moved_by_years(row: EventRow, step: int) -> EventRow | None:
     """The event so many years later; None where a date of it is none there."""
-    start, end = (
-        None if bound is None else replace(bound, year=bound.year + step)
-        for bound in (row.start, row.end)
-    )
-    if any((each.month, each.day) == (2, 29) for each in (start, end) if each is not None):
+    if any((each.month, each.day) == (2, 29) for each in _bounds(row)):
         return None
+    start, end = (each and replace(each, year=each.year + step) for each in (row.start, row.end))
     return replace(row, start=start, end=end, years=tuple(year + step for year in row.years))
 
 
@@ -200,8 +186,7 @@ def _fact(event: KbEvent, moved: EventRow) -> KbEvent:
         return event.model_copy(update={"years": years_held(moved)})
     bound = moved.start if event.aspect == "start" else moved.end
     assert bound is not None  # `_moved_rows` has none without it
-    value = {"year": bound.year, "month": bound.month, "day": bound.day}[event.level]
-    return event.model_copy(update={"value": value})
+    return event.model_copy(update={"value": getattr(bound, event.level)})
 
 
 def with_event(tables: FactTables, row: EventRow) -> FactTables:

@@ -90,11 +90,6 @@ def window_of(bounds: tuple[int, int], days: DayRange) -> DaySet:
     return days.span(date(bounds[0], 1, 1), date(bounds[1], 12, 31))
 
 
-def few_days(dates: Iterable[date], days: DayRange) -> DaySet:
-    """The set of some days without those out of range; fast for few days."""
-    return sum(1 << days.index(day) for day in set(dates) if day in days)
-
-
 def common_days(puzzles: Iterable[TimePuzzle]) -> DayRange:
     """A range of 1800 to 2050 and the years of every puzzle, within 1583 to 2400, the range over
     which closure is checked."""

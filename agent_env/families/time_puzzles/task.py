@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from agent_env.families.time_puzzles.authors_scorer import SCORER
 from agent_env.families.time_puzzles.facts import HEAD
 from agent_env.families.time_puzzles.guarantees import SPELLED_OUT, names_of
 from agent_env.families.time_puzzles.hooks import HOOKS, known_facts
@@ -23,6 +22,7 @@ from agent_env.features.facts.tables.tables import FactTables, shipped_tables
 from agent_env.sdk.errors import AgentEnvError, ConfigError
 from agent_env.sdk.family import AnswerForm, Example, Shortcut, Task
 from agent_env.sdk.records import Condition, Episode, Message, Sample, Score
+from agent_env.sdk.run import hook
 from agent_env.sdk.scoring import episode_score
 from agent_env.sdk.web import ChangedPage, ShiftedWorld
 
@@ -82,16 +82,14 @@ def _without_event(
     return guess
 
 
-_WORKED_FILE = Path(__file__).with_name("worked.toml")
-WORKED = tomllib.loads(_WORKED_FILE.read_text(encoding="utf-8"))["puzzles"]
+def _toml(name: str) -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+
+
+WORKED = _toml("worked.toml")["puzzles"]
 """Puzzles with their worked answers: `constraints`, `reasoning` and `answer`."""
-
-
 NAME = "time-puzzles"
-
-_PROMPTS_FILE = Path(__file__).with_name("prompts.toml")
-PROMPTS: dict[str, str] = tomllib.loads(_PROMPTS_FILE.read_text(encoding="utf-8"))
-
+PROMPTS: dict[str, str] = _toml("prompts.toml")
 METRICS = {"exact_match": exact_match, "f1": f1, "jaccard": jaccard}
 """Defined for every answer."""
 MOST_DATES = 8
@@ -132,19 +130,14 @@ def make_task(
     def on_day(sample: Sample, day: date) -> Mapping[str, JsonValue]:
         from agent_env.families.time_puzzles.present import on_day
 
-        return on_day(time_puzzle(sample), day, tables)
-
-    def needs_day(sample: Sample) -> bool:
-        from agent_env.families.time_puzzles.present import needs_day
-
-        return needs_day(time_puzzle(sample))
+        return on_day(time_puzzle(sample), day, tables) if needs_day(time_puzzle(sample)) else {}
 
     return Task(
         name=NAME,
         sample_type=TimePuzzle,
         prompt=start,
         scorer=score,
-        authors_scorer=lambda: SCORER,
+        authors_scorer=lambda: hook("authors-of-time-puzzles", "--scorer authors"),
         metrics=("exact_match", STRICT, "f1", "jaccard", DAYS_OFF),
         error_metrics=frozenset({DAYS_OFF}),
         default_conditions=("base", "web", "python", "web+python", "explicit"),
@@ -156,7 +149,7 @@ def make_task(
         shift=shift,
         retell=retell,
         on_day=on_day,
-        needs_day=needs_day,
+        needs_day=lambda sample: needs_day(time_puzzle(sample)),
         off_web=lambda sample: "",
         names=lambda sample: names_of(time_puzzle(sample).facts, sample.proofs, world()),
         analysis=HOOKS,
@@ -164,15 +157,15 @@ def make_task(
     )
 
 
+def needs_day(puzzle: TimePuzzle) -> bool:
+    """Whether a span is counted from the present day, which no constraint names."""
+    return any(fact.type == "relative" for fact in puzzle.facts)
+
+
 def answer_form(puzzle: TimePuzzle) -> AnswerForm:
     """Of its answer: as many dates as any usual puzzle has, a month of them where it has more."""
     most = MOST_DATES if len(puzzle.gold) <= MOST_DATES else 31
     return AnswerForm(list_of(DATE, most), lambda dates: f"MY ANSWER: {', '.join(dates) or 'None'}")
-
-
-def render(template: str, puzzle: TimePuzzle, condition: Condition) -> str:
-    """The prompt's text."""
-    return template.format(**fields(puzzle, condition))
 
 
 def fields(

@@ -77,9 +77,8 @@ class EventMention:
 Meaning = ft.Fact | YearSet | YearRule | DateSpans | EventMention
 
 ORDINALS = (
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth",
-    "eleventh", "twelfth",
-)  # fmt: skip
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()
+)
 DATES = DateForms(
     r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)",
     rf"(?P<m>{MONTH}) (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<y>\d{{4}})",

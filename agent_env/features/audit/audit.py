@@ -25,7 +25,6 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.solver import (
     SolvedPuzzle,
     common_days,
-    few_days,
     solve,
     solve_facts,
     solve_sets,
@@ -48,7 +47,14 @@ from agent_env.features.audit.audit_texts import (
     read_event_dates,
     text_answers,
 )
-from agent_env.features.audit.guess_rates import Case, GuessRates, chance_of, gold_days, rates_of
+from agent_env.features.audit.guess_rates import (
+    Case,
+    GuessRates,
+    chance_of,
+    few_days,
+    gold_days,
+    rates_of,
+)
 from agent_env.features.facts.tables.tables import EventRow, FactTables, shipped_tables
 from agent_env.sdk.records import Wording
 from agent_env.sdk.trace import write_whole

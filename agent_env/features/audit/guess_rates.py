@@ -7,7 +7,7 @@ know every other fact and calendar: an upper bound for a model that cannot look 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from random import Random
@@ -22,9 +22,9 @@ from agent_env.families.time_puzzles.guessers import (
     values_of,
 )
 from agent_env.families.time_puzzles.sample import TimePuzzle
-from agent_env.families.time_puzzles.solver import common_days, few_days
+from agent_env.families.time_puzzles.solver import common_days
 from agent_env.features.facts.tables.tables import FactTables
-from agent_env.temporal.days import DaySet
+from agent_env.temporal.days import DayRange, DaySet
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,11 @@ def rates_of(cases: Sequence[Case], sets: DaySets, rng: Random) -> GuessRates:
 def case_of(puzzle: TimePuzzle, sets: DaySets) -> Case:
     """The puzzle without its event."""
     return Case(event_of(puzzle.facts), rest_of(puzzle, sets), gold_days(puzzle, sets))
+
+
+def few_days(dates: Iterable[date], days: DayRange) -> DaySet:
+    """The set of some days without those out of range; fast for few days."""
+    return sum(1 << days.index(day) for day in set(dates) if day in days)
 
 
 def gold_days(puzzle: TimePuzzle, sets: DaySets) -> DaySet | None:

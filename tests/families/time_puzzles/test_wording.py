@@ -8,7 +8,7 @@ from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.reference_lookups import read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
-from agent_env.families.time_puzzles.task import PROMPTS, render
+from agent_env.families.time_puzzles.task import PROMPTS, fields
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.schema import Condition
@@ -23,7 +23,7 @@ EXPLICIT = Condition(name="explicit", wording="explicit")
 
 def test_explicit_wordings_have_the_gold_and_list_spans():
     for puzzle in generate(TABLES, 12, seed=3):
-        asked = read_prompt(render(PROMPTS["default"], puzzle, EXPLICIT))
+        asked = read_prompt(PROMPTS["default"].format(**fields(puzzle, EXPLICIT)))
         assert not asked.lookups
         assert not asked.unread
         assert tuple(solve(list(asked.clauses), asked.first, asked.last)) == puzzle.gold

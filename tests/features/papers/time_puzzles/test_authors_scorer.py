@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.families.time_puzzles.authors_scorer import measure
+from agent_env.features.papers.time_puzzles.authors_scorer import measure
 
 
 @pytest.mark.parametrize(
