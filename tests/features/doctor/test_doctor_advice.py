@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from agent_env.families.tdbench import commands
-from agent_env.families.tdbench.commands import examine
+from agent_env.features.doctor import examine as doctor
+from agent_env.features.doctor.examine import examine
 
 GOOD = "a,P,2001-01-05,2003-01-01\na,Q,2003-01-01,2005-01-01\nb,R,2001-01-01,2002-01-01\n"
 BAD = {
@@ -29,7 +29,7 @@ def examined(folder, bad, repair):
 @pytest.fixture
 def uncounted(monkeypatch):
     """What advice is given does not depend on how many queries there are of each kind."""
-    monkeypatch.setattr(commands, "_kinds", lambda options: ())
+    monkeypatch.setattr(doctor, "_kinds", lambda options: ())
 
 
 @pytest.mark.usefixtures("uncounted")

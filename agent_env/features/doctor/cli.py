@@ -29,7 +29,7 @@ def doctor(
     Exit code 1 where a problem is left. Example:
     agent-env questions tdbench doctor leaders.csv --option repair=standard
     """
-    from agent_env.families.tdbench.commands import examine
+    from agent_env.features.doctor.examine import examine
 
     report = examine(files, option or (), out)
     if as_json:
