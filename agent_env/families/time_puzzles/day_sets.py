@@ -12,11 +12,7 @@ from agent_env.families.time_puzzles import facts as ft
 from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow
 from agent_env.sdk.records import Record
 from agent_env.temporal.days import DayRange, DaySet
-from agent_env.temporal.patterns import (
-    WOMENS_WORLD_CUPS,
-    calendars_over,
-    patterns_over,
-)
+from agent_env.temporal.patterns import WOMENS_WORLD_CUPS, calendars_over, patterns_over
 from agent_env.temporal.systems.base import last_day
 from agent_env.temporal.systems.catalogue import open_calendar, open_day_names
 from agent_env.temporal.systems.chinese import Chinese

@@ -19,12 +19,12 @@ from typing import Any, Literal, NamedTuple
 from agent_env.families.time_puzzles.candidates import Candidates, Entry, FactKind
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.difficulty import ANY, Target, difficulty_of
-from agent_env.families.time_puzzles.facts import Fact, KbEvent, Level, PersonAlive, UsPresident
-from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of
+from agent_env.families.time_puzzles.facts import Fact, KbEvent, Level
+from agent_env.families.time_puzzles.guarantees import Guarantees, proofs_of, title_of
 from agent_env.families.time_puzzles.sample import Difficulty, TimePuzzle
 from agent_env.families.time_puzzles.solver import rests_of
 from agent_env.families.time_puzzles.wording import Wording
-from agent_env.features.facts.tables.articles import article_url, event_title, presidency_title
+from agent_env.features.facts.tables.articles import article_url
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.sdk.errors import ConfigError
 from agent_env.temporal.days import PUZZLE_DAYS, DayRange, DaySet
@@ -257,8 +257,7 @@ class Generator:
                 yield entries, seed_date
 
     def _removed_by(self, kind: FactKind) -> dict[Level, frozenset[str]]:
-        """The kinds that cannot stand beside this one, by level: those of its category and, in a
-        checked puzzle, those that conflict with it."""
+        """By level: the kinds of its category and, in a checked puzzle, those in conflict."""
         excluded = _excluded_by(kind.name) if self._checked else set()
         removed: dict[Level, frozenset[str]] = {}
         for each in self._candidates.kinds.values():
@@ -296,11 +295,8 @@ class Generator:
         return None
 
     def _options(self, kinds: Sequence[FactKind], day: date, rng: Random) -> list[Iterable[Entry]]:
-        """Facts of each kind on the day, in random order; kinds with the fewest come first.
-
-        By the paper's rules, one fact of each kind except the last, which any kind of its level
-        can replace.
-        """
+        """Facts of each kind on the day, in random order; kinds with the fewest come first. By the
+        paper's rules, one of each but the last, which any kind of its level can replace."""
         if not self._checked and kinds:
             singles: list[Iterable[Entry]] = [[rng.choice(k.entries(day, rng))] for k in kinds[:-1]]
             return [*singles, self._any_of_level(kinds, day, rng)]
@@ -401,15 +397,4 @@ class Generator:
 
 def evidence_of(facts: Iterable[Fact]) -> tuple[str, ...]:
     """The articles that prove the facts with a lookup."""
-    return tuple(article_url(title) for fact in facts if (title := _title(fact)) is not None)
-
-
-def _title(fact: Fact) -> str | None:
-    match fact:
-        case KbEvent(event=event):
-            return event_title(event)
-        case PersonAlive(person=person):
-            return person
-        case UsPresident(person=person):
-            return presidency_title(person)
-    return None
+    return tuple(article_url(title) for fact in facts if (title := title_of(fact)) is not None)

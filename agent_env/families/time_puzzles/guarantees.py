@@ -99,8 +99,7 @@ class SpelledOut:
     def _decoys(
         self, index: int, fact: ft.Fact, rests: Sequence[DaySet], rng: Random
     ) -> Iterator[tuple[int, int]]:
-        """Without end, in turn: a span in a year that all other facts leave, one that only one
-        other fact excludes, any span of the fact."""
+        """In turn: one in a year that the others leave, one that one other excludes, any span."""
         spans = self._spans_of(fact)
         others = [rest for i, rest in enumerate(rests) if i != index and rest]
         for source in cycle(("year", "other", "any")):
@@ -247,15 +246,22 @@ def names_of(
     sources = {row.event: row.source for row in tables.events}
     names: dict[int, tuple[str, ...]] = {}
     for number in (proof.constraint for proof in proofs):
-        match facts[number]:
-            case KbEvent(event=event):
-                title = event_title(event)
-                names[number] = tuple(dict.fromkeys((title, sources.get(event) or title)))
-            case PersonAlive(person=person):
-                names[number] = (person,)
-            case UsPresident(person=person):
-                names[number] = (presidency_title(person), person)
+        fact = facts[number]
+        own = sources.get(fact.event) if isinstance(fact, KbEvent) else getattr(fact, "person", "")
+        names[number] = tuple(dict.fromkeys(filter(None, (title_of(fact), own))))
     return names
+
+
+def title_of(fact: Fact) -> str | None:
+    """The title of the article that proves the fact; None for one without a lookup."""
+    match fact:
+        case KbEvent(event=event):
+            return event_title(event)
+        case PersonAlive(person=person):
+            return person
+        case UsPresident(person=person):
+            return presidency_title(person)
+    return None
 
 
 def _proof(number: int, fact: Fact, sets: DaySets) -> Proof | None:

@@ -30,11 +30,6 @@ def name_key(name: str) -> str:
     return " ".join(name.replace(".", " ").casefold().split())
 
 
-DEFAULT_YEARS = "1800-2050"
-
-FIRST_YEAR, LAST_YEAR = 1, 9999
-
-
 class FieldError(ValueError):
     """A defect in one field of a foreign file."""
 
@@ -64,8 +59,8 @@ def as_int(value: object, field: str) -> int:
 def as_year(value: object, field: str) -> int:
     """A valid year of a date."""
     year = as_int(value, field)
-    if not FIRST_YEAR <= year <= LAST_YEAR:
-        raise FieldError(field, f"year {year} is not within {FIRST_YEAR} to {LAST_YEAR}")
+    if not 1 <= year <= 9999:
+        raise FieldError(field, f"year {year} is not within 1 to 9999")
     return year
 
 
@@ -112,14 +107,11 @@ def as_date_or_nothing(value: object) -> str:
 def as_year_range(value: object) -> str:
     """`1800-2050` from any form of a range."""
     if value is None:
-        return DEFAULT_YEARS
+        return "1800-2050"
     if isinstance(value, str):
         value = [part.strip() for part in re.split(r"-|–|~|\bto\b|,", value.strip(" []()"))]
     if isinstance(value, Mapping):
-        value = [
-            value.get(low, value.get(other))
-            for low, other in (("start", "min"), ("end", "max"))
-        ]  # fmt: skip
+        value = [value.get(a, value.get(b)) for a, b in (("start", "min"), ("end", "max"))]
     if not isinstance(value, list) or len(value) != 2:
         raise FieldError("year_range", f"{value!r} is not a pair of years")
     first, last = (as_year(year, "year_range") for year in value)
@@ -248,9 +240,8 @@ def _decade(values: Fields) -> Fields:
         value = re.sub(r"^(?:the\s+)?(\d{4})'?s$", r"\1", value.strip())
     first = as_year(value, "decade")
     if first % 10 or first > 9890:  # the last decade whose dates are valid
-        raise FieldError(
-            "decade", f"{first} does not begin a decade; write its first year, as 1990"
-        )
+        reason = f"{first} does not begin a decade; write its first year, as 1990"
+        raise FieldError("decade", reason)
     return {"decade": first}
 
 
@@ -357,9 +348,8 @@ def event_years_in(value: object) -> tuple[int, ...]:
         return (as_year(value, "value"),)
     years: set[int] = set()
     for part in value:
-        pair = part if isinstance(part, list | tuple) else None
-        if pair is not None and len(pair) == 2:
-            ends = _year_range({"value": list(pair)}, "value", "value")
+        if isinstance(part, list | tuple) and len(part) == 2:
+            ends = _year_range({"value": list(part)}, "value", "value")
             years |= set(range(ends["start"], ends["end"] + 1))
         else:
             years |= set(event_years_in(part))

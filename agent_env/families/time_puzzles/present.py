@@ -94,8 +94,7 @@ def _plain(rng: Random) -> list[dict[str, Any]]:
 def _puzzle(
     name: str, facts: Sequence[ft.Fact], sets: DaySets, wording: Wording, solutions: int
 ) -> TimePuzzle | None:
-    """The puzzle of these facts; None where it has another number of solutions, or a fact too
-    many."""
+    """None where the facts have another number of solutions, or are one too many."""
     solved = solve_facts(facts, sets.days.everything, sets)
     if solved.answer.bit_count() != solutions or any(r == solved.answer for r in solved.rests):
         return None

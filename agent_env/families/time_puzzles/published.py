@@ -103,16 +103,22 @@ def _bytes(path: Path) -> bytes:
         raise DatasetError(path, None, f"cannot be read: {exc.strerror}") from exc
 
 
-def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
+def json_rows(path: Path, data: bytes | None = None) -> list[Any]:
+    """The values of a file with a JSON array."""
+    data = _bytes(path) if data is None else data
     try:
         rows = json.loads(data)
     except (ValueError, RecursionError) as exc:
         raise DatasetError(path, None, f"is not JSON: {exc}{_broken_place(data)}") from exc
     if not isinstance(rows, list) or not rows:
         raise DatasetError(path, None, "holds no puzzle; write a JSON array of objects")
+    return rows
+
+
+def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
     used_ids: set[str] = set()
     puzzles: list[TimePuzzle] = []
-    for index, row in enumerate(rows):
+    for index, row in enumerate(json_rows(path, data)):
         try:
             puzzles.append(_puzzle(row, index, used_ids))
         except FieldError as exc:

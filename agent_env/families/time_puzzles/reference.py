@@ -112,8 +112,7 @@ def answer_by_habit(turn: Turn, history: History) -> Step | None:
 
 
 def recalled(lookup: Lookup) -> Clause | None:
-    """The lookup's clause by the tables that come with the package; None for what they do not
-    have."""
+    """The lookup's clause by the shipped tables; None for what they do not have."""
     from agent_env.families.time_puzzles.day_sets import years_held
     from agent_env.features.facts.tables.tables import shipped_tables  # the readers have none
 
@@ -131,10 +130,7 @@ def recalled(lookup: Lookup) -> Clause | None:
 
 
 def _finish(
-    tools: set[str],
-    history: History,
-    prompt: ParsedPrompt,
-    states: list[LookupState],
+    tools: set[str], history: History, prompt: ParsedPrompt, states: list[LookupState]
 ) -> Step:
     """Computes the dates, with the Python tool where allowed, and answers."""
     clauses = [*prompt.clauses, *(f.clause for f in states if f.clause is not None)]

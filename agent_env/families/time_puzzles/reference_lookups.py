@@ -92,8 +92,7 @@ def _counted(text: str) -> ft.Relative | None:
 
 
 def on_day(prompt: ParsedPrompt, day: str) -> ParsedPrompt:
-    """The prompt with the spans that are counted from this day; a president of the shipped
-    table."""
+    """The prompt with the spans counted from this day; a president of the shipped table."""
     from agent_env.families.time_puzzles.present import solver
     from agent_env.features.facts.tables.tables import shipped_tables  # most prompts need none
 
@@ -310,8 +309,7 @@ def shared(day: PartialDate, lookup: Lookup) -> Clause | None:
 
 
 def _bounds(text: str, first: str, last: str, lookup: Lookup) -> Clause | None:
-    """From a page on a person: the days between the two lines' dates, or what one of them shares
-    with the date."""
+    """Of a person: the days between the two lines' dates, or what one shares with the date."""
     starts, ends = _rows(text, first), _rows(text, last)
     if not starts and lookup.what == "life" and re.search(r"\b(?:is|was) alive\b", text):
         days = _stated(_lead(text))  # a page on the event that someone was alive
@@ -356,8 +354,7 @@ def _stated(lead: str) -> list[PartialDate]:
 
 
 def _lead(text: str) -> str:
-    """The first sentence with a date, else the beginning; the title, addresses and print dates are
-    skipped."""
+    """The first sentence with a date, behind title, addresses and print dates; else the top."""
     heading = _HEADING.match(text)
     for line in text[heading.end() if heading else 0 :].splitlines():
         if _DATELINE.match(line):
@@ -419,9 +416,7 @@ def _walk(
 
 def find_thoroughly(lookup: Lookup, history: History, tools: set[str]) -> LookupState:
     """Goes through queries and hits until a page fits."""
-    best: dict[bool, tuple[float, LookupState]] = {
-        is_sure: (0.0, LookupState()) for is_sure in (True, False)
-    }
+    best = {True: (0.0, LookupState()), False: (0.0, LookupState())}
     for step in _walk(lookup, history, tools, MAX_OPENED):
         if len(step) == 2:
             return LookupState(call=step)

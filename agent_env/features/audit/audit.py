@@ -238,9 +238,7 @@ def audit_file(
 
 
 def audit(
-    puzzles: Sequence[TimePuzzle],
-    tables: FactTables,
-    events: Sequence[EventRow] | None = None,
+    puzzles: Sequence[TimePuzzle], tables: FactTables, events: Sequence[EventRow] | None = None
 ) -> AuditReport:
     """The audit of all puzzles; `events` precede the tables' own."""
     resolver = Resolver(tables, events)
@@ -248,11 +246,8 @@ def audit(
     auditor = _Auditor(puzzles, resolver.extended_tables())
     findings = tuple(map(auditor.finding, puzzles, resolved))
     are_events_known = not any(UNKNOWN_EVENT in finding.notes for finding in findings)
-    rates = (
-        rates_of(auditor.cases, auditor.sets, Random(0))
-        if are_events_known and auditor.cases
-        else None
-    )
+    is_rated = are_events_known and auditor.cases
+    rates = rates_of(auditor.cases, auditor.sets, Random(0)) if is_rated else None
     texts = {"implicit": auditor.texts.implicit, "explicit": auditor.texts.explicit}
     return AuditReport(findings, rates, texts)
 
@@ -291,11 +286,9 @@ class _Auditor:
         try:
             window = window_of(year_bounds(puzzle), self.sets.days)
             stated = solve_facts(resolved.stated, window, self.sets)
-            solution = solve_facts(resolved.facts, window, self.sets)
+            strict = solve_facts(resolved.facts, window, self.sets)
         except (KeyError, ValueError):  # an unknown name or number of a calendar
             return self._finding_by_texts(puzzle, texts, (*notes, "unknown_name"))
-        solutions = (solution, stated)
-        strict, stated = solutions
         readings = [self._readings.others(fact) for fact in strict.facts]
         rules = own_rules(strict, texts[1], readings)
         days = [
@@ -438,11 +431,7 @@ class Causes:
         self._early = sets.days.span(sets.days.first, LIBRARIES_RIGHT_FROM)
 
     def of(
-        self,
-        puzzle: TimePuzzle,
-        solution: SolvedPuzzle,
-        strict: DaySet,
-        resolved: ResolvedFacts,
+        self, puzzle: TimePuzzle, solution: SolvedPuzzle, strict: DaySet, resolved: ResolvedFacts
     ) -> tuple[str, ...]:
         """The causes, empty for a right gold; `solution` is that of `resolved.facts` by the file's
         own rules, `strict` the answer without them."""

@@ -69,6 +69,22 @@ def _short(name: str) -> str:
     return " ".join(part for part in name_key(name).split() if len(part) > 1)
 
 
+class PeopleIndex:
+    """The facts on people, by the names of tables."""
+
+    def __init__(self, people: Iterable[str], presidents: Iterable[str]) -> None:
+        self._names: dict[type, NameIndex] = {
+            PersonAlive: NameIndex(people), UsPresident: NameIndex(presidents),
+        }  # fmt: skip
+
+    def known(self, fact: Fact) -> Fact | None:
+        """The fact with the table's name; None for an unknown person."""
+        if not isinstance(fact, PersonAlive | UsPresident):
+            return fact
+        name = self._names[type(fact)].find(fact.person)
+        return None if name is None else fact.model_copy(update={"person": name})
+
+
 @dataclass(slots=True)
 class ResolvedFacts:
     """A puzzle's facts by the tables, and their differences in its file."""
@@ -125,8 +141,9 @@ class Resolver:
         self.tables = tables
         self._given = tuple(events or ())
         self._events = {name_key(row.event): row for row in (*tables.events, *self._given)}
-        self._people = NameIndex(row.person for row in tables.people)
-        self._presidents = NameIndex(row.person for row in tables.presidents)
+        self._people = PeopleIndex(
+            (row.person for row in tables.people), (row.person for row in tables.presidents)
+        )
         self._lives: dict[str, LifeRow] = {}
         self._rows: dict[str, EventRow] = {}
 
@@ -142,41 +159,30 @@ class Resolver:
         """The puzzle's facts with the names and dates of the tables."""
         resolved = ResolvedFacts()
         for index, fact in enumerate(puzzle.facts):
-            match fact:
-                case KbEvent():
-                    self._event(puzzle, fact, resolved)
-                    continue
-                case PersonAlive():
-                    fact = self._person(puzzle, index, fact, resolved)
-                case UsPresident():
-                    fact = self._president(fact, resolved)
-            resolved.facts.append(fact)
-            resolved.stated.append(fact)
+            if isinstance(fact, KbEvent):
+                self._event(puzzle, fact, resolved)
+                continue
+            known = self._people.known(fact)
+            if known is None:
+                resolved.notes.append("unknown_person")
+                known = self._stated_life(puzzle, index, fact)
+                resolved.judged &= known is not None
+            resolved.facts.append(known or fact)
+            resolved.stated.append(known or fact)
         return resolved
 
-    def _person(
-        self, puzzle: TimePuzzle, index: int, fact: PersonAlive, resolved: ResolvedFacts
-    ) -> PersonAlive:
-        """The person; an unknown one lived between the two dates of the explicit wording."""
-        name = self._people.find(fact.person)
-        if name is not None:
-            return PersonAlive(person=name)
-        resolved.notes.append("unknown_person")
-        life = _stated_life(puzzle, index)
-        if life is None:
-            resolved.judged = False
-            return fact
+    def _stated_life(self, puzzle: TimePuzzle, index: int, fact: Fact) -> Fact | None:
+        """An unknown person, who lived between the two dates of the explicit wording."""
+        is_worded = len(puzzle.explicit_constraints) == len(puzzle.facts)
+        meaning = compile_text(puzzle.explicit_constraints[index]) if is_worded else None
+        if not isinstance(fact, PersonAlive) or not isinstance(meaning, DateSpans):
+            return None
+        life = meaning.spans[0]
+        if len(meaning.spans) != 1 or life[0] >= life[1]:
+            return None
         name = f"{fact.person} ({life[0]} to {life[1]})"
         self._lives[name] = LifeRow(name, "", *life, "the puzzle's explicit wording")
         return PersonAlive(person=name)
-
-    def _president(self, fact: UsPresident, resolved: ResolvedFacts) -> UsPresident:
-        name = self._presidents.find(fact.person)
-        if name is None:
-            resolved.notes.append("unknown_person")
-            resolved.judged = False
-            return fact
-        return UsPresident(person=name)
 
     def _event(self, puzzle: TimePuzzle, fact: KbEvent, resolved: ResolvedFacts) -> None:
         row = self._events.get(name_key(fact.event))
@@ -215,26 +221,12 @@ def _table_values(fact: KbEvent, row: EventRow) -> tuple[int, ...]:
         return years_held(row)
     bound = row.start if fact.aspect == "start" else row.end
     if bound is not None:
-        value = {"year": bound.year, "month": bound.month, "day": bound.day}[fact.level]
+        value: int | None = getattr(bound, fact.level)
         return () if value is None else (value,)
     if fact.level != "year":
         return ()
     step = -1 if fact.aspect == "start" else 1
     return tuple(year for year in row.years if year + step not in row.years)
-
-
-def _stated_life(puzzle: TimePuzzle, index: int) -> tuple[date, date] | None:
-    if len(puzzle.explicit_constraints) != len(puzzle.facts):
-        return None
-    meaning = compile_text(puzzle.explicit_constraints[index])
-    if not isinstance(meaning, DateSpans) or len(meaning.spans) != 1:
-        return None
-    first, last = meaning.spans[0]
-    return (first, last) if first < last else None
-
-
-_ALIVE = re.compile(r"(?P<name>.+) (?:is|was) alive")
-_PRESIDENT = re.compile(r"(?P<name>.+) (?:is|was) (?:the )?President of the United States", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,8 +249,7 @@ class MeaningDays:
     def __init__(self, sets: DaySets) -> None:
         self._sets = sets
         self._readings = Readings(sets)
-        self._people = NameIndex(sets.people)
-        self._presidents = NameIndex(sets.terms)
+        self._people = PeopleIndex(sets.people, sets.terms)
         self._events = {
             key: row for row in sets.events.values() for key in _keys((row.event, row.hint))
         }
@@ -285,16 +276,9 @@ class MeaningDays:
 
     def known_fact(self, meaning: Meaning) -> ft.Fact | None:
         """The fact with the tables' names; None for another meaning, or for an unknown name."""
-        match meaning:
-            case YearSet() | YearRule() | DateSpans() | EventMention():
-                return None
-            case ft.PersonAlive(person=person):
-                name = self._people.find(person)
-                return None if name is None else ft.PersonAlive(person=name)
-            case ft.UsPresident(person=person):
-                name = self._presidents.find(person)
-                return None if name is None else ft.UsPresident(person=name)
-        return meaning
+        if isinstance(meaning, YearSet | YearRule | DateSpans | EventMention):
+            return None
+        return self._people.known(meaning)
 
     def others(self, meaning: Meaning) -> tuple[tuple[str, DaySet], ...]:
         """Name and days of each other common reading of the meaning."""
@@ -323,17 +307,16 @@ class MeaningDays:
 
     def _personal(self, phrase: str) -> EventRow | None:
         """A life, or a presidency of one term, as an event."""
-        bounds: tuple[date, date | None] | None = None
-        if (match := _ALIVE.fullmatch(phrase)) and (name := self._people.find(match["name"])):
-            bounds = self._sets.people[name].start, self._sets.people[name].end
-        if (match := _PRESIDENT.fullmatch(phrase)) and (
-            name := self._presidents.find(match["name"])
-        ):
-            terms = self._sets.terms[name]
-            bounds = terms[0] if len(terms) == 1 else None
-        if bounds is None or bounds[1] is None:
+        meaning = compile_text(phrase)
+        terms: Sequence[tuple[date, date | None]] = ()
+        match meaning and self.known_fact(meaning):
+            case ft.PersonAlive(person=person):
+                terms = [(self._sets.people[person].start, self._sets.people[person].end)]
+            case ft.UsPresident(person=person):
+                terms = self._sets.terms[person]
+        if len(terms) != 1 or terms[0][1] is None:
             return None
-        start, end = (PartialDate.parse(str(day)) for day in bounds if day is not None)
+        start, end = (PartialDate.parse(str(day)) for day in terms[0])
         return EventRow(phrase, "", "", "", start, end, (), "")
 
 

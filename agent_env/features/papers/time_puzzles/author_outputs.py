@@ -8,18 +8,12 @@ model whose cited pages the prompts hold. A row has `identifier`, `constraints`,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from agent_env.families.time_puzzles.meta_entries import (
-    FieldError,
-    as_dates,
-    as_identifier,
-    as_int,
-)
-from agent_env.families.time_puzzles.published import sample_id
+from agent_env.families.time_puzzles.meta_entries import FieldError, as_dates, as_identifier, as_int
+from agent_env.families.time_puzzles.published import json_rows, sample_id
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.papers.responses import ResponseFile, ResponseRow
 from agent_env.sdk.errors import DatasetError
@@ -43,7 +37,7 @@ def read_outputs(path: Path) -> ResponseFile:
     condition = _condition(path)
     rows, samples = [], {}
     used_ids: set[str] = set()
-    for index, row in enumerate(_rows(path)):
+    for index, row in enumerate(json_rows(path)):
         try:
             sample = _sample(row, index, used_ids)
             text = row.get("response")
@@ -90,19 +84,9 @@ def _setups(condition: str, sample: TimePuzzle) -> list[str]:
     return [*setups, "single-solution"] if sample.solution_count == 1 else setups
 
 
-def _rows(path: Path) -> list[Mapping[str, Any]]:
-    try:
-        rows = json.loads(path.read_bytes())
-    except OSError as exc:
-        raise DatasetError(path, None, f"cannot be read: {exc.strerror}") from exc
-    except (ValueError, RecursionError) as exc:
-        raise DatasetError(path, None, f"is not JSON: {exc}") from exc
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise DatasetError(path, None, "is not a JSON array of objects")
-    return rows
-
-
 def _sample(row: Mapping[str, Any], index: int, used_ids: set[str]) -> TimePuzzle:
+    if not isinstance(row, Mapping):
+        raise FieldError("row", "is not an object")
     for key in ("identifier", "solutions"):
         if key not in row:
             raise FieldError(key, "is missing")
