@@ -17,6 +17,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -244,12 +245,15 @@ def _type_name(thing: object) -> str:
 
 def installed(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of installed packages, but for ours whose folder was left out."""
-    points = _entry_points(group, tuple(sys.path))
+    points = _entry_points(tuple(sys.path)).get(group, ())
     return tuple(each for each in points if not _is_ours(each) or _is_there(each.module))
 
 
 def _is_ours(point: EntryPoint) -> bool:
-    return point.dist is not None and point.dist.name == OURS
+    return point.dist is not None and _name_of(point.dist) == OURS
+
+
+_name_of = cache(attrgetter("name"))  # to read it takes as long as to read a package's metadata
 
 
 @cache
@@ -276,10 +280,15 @@ def hook(name: str, what: str = "this") -> Any:
     return point.load()
 
 
-@lru_cache(maxsize=64)
-def _entry_points(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
-    """`path` is where packages are looked for; another one is searched anew."""
-    return tuple(sorted(entry_points(group=group), key=lambda point: point.name))
+@lru_cache(maxsize=8)
+def _entry_points(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """By group; `path` is where packages are looked for: another one is searched anew."""
+    points = entry_points()
+    return {
+        group: tuple(sorted(points.select(group=group), key=lambda point: point.name))
+        for group in points.groups
+        if group.startswith("agent_env.")
+    }
 
 
 def _distribution(module: str) -> str | None:
