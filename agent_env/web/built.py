@@ -110,10 +110,14 @@ class BuiltWeb:
 
     @classmethod
     def begun(cls, file: Path, image: Callable[[], bytes] | None = None) -> Self:
-        """The web in `file`, to be built where that is new; a new one begins as the image."""
+        """The web in `file`, to be built where that is new; a new one begins as the image, and one
+        that began so is only read from then on."""
         store = SqlitePages(file)
         is_new = next(store.urls(), None) is None
-        if is_new and image is not None:
+        if image is not None and not is_new:
+            store.close()
+            return cls.opened(file)
+        if image is not None:
             store.copy_from(image())
         return cls(store, FullText(store.connection), is_new)
 

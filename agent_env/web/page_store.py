@@ -61,10 +61,10 @@ _DIGESTS: dict[tuple[object, ...], str] = {}
 
 
 def _file_state(file: Path) -> list[tuple[int, ...]]:
-    """What changes with the content of a store's file."""
+    """What changes with the content of a store's file; its log counts where it holds something."""
     log = file.with_name(f"{file.name}-wal")
     states = (each.stat() for each in (file, log) if each.exists())
-    return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns) for each in states]
+    return [(s.st_dev, s.st_ino, s.st_size, s.st_mtime_ns) for s in states if s.st_size]
 
 
 def unpacked(unpack: zstandard.ZstdDecompressor, packed: object, size: object) -> bytes:
@@ -95,6 +95,8 @@ class SqlitePages:
         self._day = {"day": as_of or ""}
         self._stands = _RECORDED if as_of is None else _OF_DAY
         self._is_read_only = read_only
+        self._image: tuple[object, ...] | None = None
+        """What it is a copy of, and how many rows had been changed when it was."""
         self.connection = open_store(file, read_only)
         self._pack_body = zstandard.ZstdCompressor(level=_PACKED_BODY)
         self._pack_text = zstandard.ZstdCompressor(level=_PACKED_TEXT)
@@ -158,9 +160,14 @@ class SqlitePages:
 
     def copy_from(self, image: bytes) -> None:
         """Take over all that an in-memory store holds, given as `sqlite3` serializes it."""
-        with closing(sqlite3.connect(":memory:")) as source, self._reading():
-            source.deserialize(image)
-            source.backup(self.connection)
+        with self._reading():
+            if str(self.file) == ":memory:":
+                self.connection.deserialize(image)
+            else:
+                with closing(sqlite3.connect(":memory:")) as source:
+                    source.deserialize(image)
+                    source.backup(self.connection)
+        self._image = (hash(image), len(image), self.connection.total_changes)
 
     def outcome(self, url: str) -> Page | Failure | None:
         """What the address gives: as asked for, or as one that redirects led to."""
@@ -355,10 +362,14 @@ class SqlitePages:
 
     def digest(self) -> str:
         """SHA-256 over what every address and search gives; times and headers do not count. Of a
-        file that is only read it is found once by a process, for each state of the file."""
-        if not self._is_read_only:
+        file that is only read, and of an image that nothing was added to, it is found once by a
+        process, for each state of the file."""
+        if self._is_read_only:
+            key: tuple[object, ...] = (self.as_of, *_file_state(self.file))
+        elif self._image is not None and self._image[-1] == self.connection.total_changes:
+            key = (self.as_of, *self._image)
+        else:
             return self._digest()
-        key = (self.as_of, *_file_state(self.file))
         if key not in _DIGESTS:
             _DIGESTS[key] = self._digest()
         return _DIGESTS[key]

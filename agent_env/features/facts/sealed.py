@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import date
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -73,10 +74,7 @@ class SealedWeb(BuiltWeb):
     def shipped(cls, file: Path, temporal: Sequence[MaterialTable] = ()) -> SealedWeb:
         """The web of the shipped tables and of temporal ones in `file`, copied there first where
         the file is new."""
-        web = cls.begun(file, shipped_image)
-        if web.is_new and temporal:
-            web.add(map(as_page, render_all(NO_TABLES, temporal=temporal)))
-        return web
+        return cls.begun(file, partial(shipped_image, tuple(temporal)))
 
 
 def open_sealed(
@@ -208,14 +206,16 @@ def _shipped_memo() -> Memo:
     return {}
 
 
-@cache
-def shipped_image() -> bytes:
-    """A store of the shipped tables' pages, built once per process."""
-    web = SealedWeb.build(Path(":memory:"), shipped_tables())
-    try:
+@lru_cache(maxsize=4)
+def shipped_image(temporal: tuple[MaterialTable, ...]) -> bytes:
+    """A store of the pages of the shipped tables and of temporal ones, built once per process."""
+    file = Path(":memory:")
+    with closing(
+        SealedWeb.shipped(file) if temporal else SealedWeb.build(file, shipped_tables())
+    ) as web:
+        if temporal:
+            web.add(map(as_page, render_all(NO_TABLES, temporal=temporal)))
         return web.store.connection.serialize()
-    finally:
-        web.close()
 
 
 def as_page(sheet: Sheet, at: str = BUILT_AT) -> Page:
