@@ -1,7 +1,7 @@
 """Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
 of runs to itself; lets hypothesis take as long as a busy machine needs; says for what tests
-skipped; runs tests that are coroutines; and makes the small runs that most tests only read or
-copy."""
+skipped; makes a set of questions once; runs tests that are coroutines; and makes the small runs
+that most tests only read or copy."""
 
 import asyncio
 import atexit
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.kept_sets import keep_sets
 from tests.programs import Skips
 
 
@@ -64,6 +65,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.pluginmanager.register(Skips(config))
+    keep_sets()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -58,10 +58,9 @@ def planted(name, options, policy):
     """A policy that knows the right answers, or gives each question that of the third after it."""
     samples = ae.task(name, limit=8, **options).samples()
     family = load_family(name)
-    task = family.make_task(
-        "default", chosen := family.read_options([f"{k}={v}" for k, v in options.items()]),
-        by_digest(family.make_samples(8, 1, chosen).tables),
-    )  # fmt: skip
+    chosen = family.read_options([f"{key}={value}" for key, value in options.items()])
+    tables = family.make_tier(8, 1, chosen, None).tables
+    task = family.make_task("default", chosen, by_digest(tables))
     (oracle,) = (each for each in task.shortcuts if each.name == "oracle")
     texts = [oracle.make(samples)(sample, Random(1)) for sample in samples]
     if policy == "wrong":

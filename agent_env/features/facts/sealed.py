@@ -74,7 +74,7 @@ class SealedWeb(BuiltWeb):
     def shipped(cls, file: Path, temporal: Sequence[MaterialTable] = ()) -> SealedWeb:
         """The web of the shipped tables and of temporal ones in `file`, copied there first where
         the file is new."""
-        return cls.begun(file, partial(shipped_image, tuple(temporal)))
+        return cls.begun(file, partial(shipped_image, *temporal))
 
 
 def open_sealed(
@@ -207,7 +207,7 @@ def _shipped_memo() -> Memo:
 
 
 @lru_cache(maxsize=4)
-def shipped_image(temporal: tuple[MaterialTable, ...]) -> bytes:
+def shipped_image(*temporal: MaterialTable) -> bytes:
     """A store of the pages of the shipped tables and of temporal ones, built once per process."""
     file = Path(":memory:")
     with closing(

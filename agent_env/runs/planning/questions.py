@@ -166,10 +166,11 @@ def _generate(
     """The requested number of samples that satisfy the filters, from at most 64 times as many."""
     count = options.limit or DEFAULT_COUNT
     sample_set, selected = SampleSet(()), list[Sample]()
+    of_sets = [each for each in filters if each.field == "tier"]  # all samples of a set have one
     for factor in (1, 4, 16, 64) if filters else (1,):
         sample_set = family.make_tier(count * factor, options.seed, family_options, tier)
         selected = select(sample_set.samples, filters)
-        if len(selected) >= count:
+        if len(selected) >= count or not select(sample_set.samples[:1], of_sets):
             break
     if sample_set.missing and not selected:
         raise ConfigError(sample_set.missing[0])
