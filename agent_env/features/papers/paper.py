@@ -271,13 +271,20 @@ class Reproduction:
         """Reads the `paper.toml` and the `published.toml` beside a module.
 
         An experiment names one of the `measures`, which takes the experiment too; `questions` are
-        fields of `Questions` by name, `own` those of the paper. Of the file: a setup with `each` is
-        one setup for each of these texts, which stands for `{}`; a note that names one of `notes`
-        is that text; what an experiment says of unit, digits, group and metric is of all its
-        quantities, and its values are those of the published table of its name.
+        fields of `Questions` by name, `own` those of the paper. Of the file: an entry that is
+        `like` an earlier one has its fields, but for those of its own; a setup with `each` is one
+        setup for each of these texts, which stands for `{}`; a note that names one of `notes` is
+        that text; a quantity with several `x` is one for each, which stands for `{}` in its name;
+        what an experiment says of unit, digits, group and metric is of all its quantities, and its
+        values are those of the published table of its name.
         """
         paper, published = _toml(module_file, "paper.toml"), PublishedValues.beside(module_file)
         texts = paper.pop("notes", {})
+        for kind in ("questions", "setups", "experiments"):
+            known: dict[str, dict[str, Any]] = {}
+            for entry in paper[kind]:
+                known[entry["name"]] = known.get(entry.pop("like", ""), {}) | entry
+                entry |= known[entry["name"]]
         for entry in (*paper["setups"], *paper["experiments"]):
             entry["notes"] = tuple(texts.get(note, note) for note in entry.get("notes", ()))
         sets = {
@@ -327,8 +334,10 @@ def _experiment(
     measure = entry.pop("measure", None)
     common = {k: entry.pop(k) for k in ("unit", "digits", "group", "metric") if k in entry}
     quantities = tuple(
-        Quantity(**common | (each if isinstance(each, dict) else {"name": each}))
+        Quantity(**common | own | {"name": own["name"].format(x), "x": x})
         for each in entry.pop("quantities", ())
+        for own in [each if isinstance(each, dict) else {"name": each}]
+        for x in (own["x"] if isinstance(own.get("x"), tuple) else [own.get("x")])
     )
     experiment = Experiment(quantities=quantities, published=published, **entry)
     if measure is None:
