@@ -16,8 +16,8 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from pathlib import Path
 
-from agent_env.runs.verify.claims import Verification, VerifyOptions
-from agent_env.runs.verify.pack import PackOptions, pack, verify_target
+from agent_env.features.verify.claims import Verification, VerifyOptions
+from agent_env.features.verify.pack import PackOptions, pack, verify_target
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.frauds import FRAUDS, MADE_ANEW, resealed, restated, unpack, zipped

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import zstandard
 
-from agent_env.runs.verify.pack import FIXED_TIME
+from agent_env.features.verify.pack import FIXED_TIME
 
 
 def sha256(data):

@@ -1,4 +1,4 @@
-"""What finished runs came to: `show` and `compare` print it, `verify` and `pack` prove it."""
+"""What finished runs came to: `show` and `compare` print it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from agent_env.analysis.requirements import Judged
     from agent_env.runs.comparing.compare import CompareOptions
     from agent_env.runs.run import Run
-    from agent_env.runs.verify.claims import VerifyOptions
-    from agent_env.runs.verify.pack import PackOptions
 
 
 @with_options("agent_env.runs.comparing.compare:CompareOptions")
@@ -208,43 +206,3 @@ def _show_why(run: Run, as_json: bool, wide: bool) -> None:
         return
     episodes = [record.model_dump(mode="json") for record in records]
     print(json.dumps({"run": str(run.path), **as_objects(tables), "episodes": episodes}))
-
-
-@with_options("agent_env.runs.verify.claims:VerifyOptions")
-def verify(options: VerifyOptions, as_json: AsJson = False) -> None:
-    """Judge a run's claims again, offline: traces, golds, requests, pages, scores, figures. Exit
-    code 1 where one fails.
-
-    Example: agent-env verify runs/first.zip
-    """
-    import asyncio
-
-    from agent_env.records.escaping import visible
-    from agent_env.runs.verify.pack import verify_target
-
-    result = asyncio.run(verify_target(options, say))
-    counts = result.counts()
-    if as_json:
-        claims = [asdict(claim) for claim in result.claims]
-        print(json.dumps({"run": result.run, **counts, "claims": claims}))
-    else:
-        print(visible(result.run))
-        for claim in result.claims:
-            print(visible(f"{claim.verdict:9} {claim.name:10} {claim.text}"))
-            for finding in claim.findings:
-                print(visible(f"{'':21}{finding}"))
-        print(", ".join(f"{number} {verdict}" for verdict, number in counts.items()))
-    if not result.holds:
-        sys.exit(1)
-
-
-@with_options("agent_env.runs.verify.pack:PackOptions")
-def pack(options: PackOptions) -> None:
-    """Write a run into one file with all that `verify` needs; the same run gives the same bytes.
-
-    Example: agent-env pack runs/first --out first.zip
-    """
-    from agent_env.runs.verify.pack import pack as pack_run
-
-    for line in pack_run(options, say).lines():
-        print(line)

@@ -66,8 +66,6 @@ COMMANDS: Mapping[str, str] = {
     "web.context.build": "context:build",
     "web.context.show": "context:show",
     "web.context.verify": "context:verify",
-    "verify": "compare:verify",
-    "pack": "compare:pack",
     "docs": "docs:docs",
     "list": "plugins:list_registry",
     "models": "local:models",

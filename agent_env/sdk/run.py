@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.protocols import Tool as Tool
+    from agent_env.registry import NO_PLUGINS as NO_PLUGINS
     from agent_env.registry import Registry as Registry
     from agent_env.registry import hook as hook
     from agent_env.registry import load_path as load_path
@@ -26,15 +27,21 @@ if TYPE_CHECKING:
     from agent_env.runs.options.keywords import Keyword as Keyword
     from agent_env.runs.options.keywords import from_arguments as from_arguments
     from agent_env.runs.options.keywords import keywords_of as keywords_of
+    from agent_env.runs.options.run_options import ReplayOptions as ReplayOptions
     from agent_env.runs.options.run_options import RunOptions as RunOptions
+    from agent_env.runs.options.run_options import TrustRun as TrustRun
     from agent_env.runs.planning.draft import Draft as Draft
     from agent_env.runs.planning.questions import samples_of as samples_of
     from agent_env.runs.planning.questions import task_of as task_of
+    from agent_env.runs.planning.questions_again import left_out_again as left_out_again
+    from agent_env.runs.planning.questions_again import made_again as made_again
     from agent_env.runs.planning.questions_again import questions_again as questions_again
+    from agent_env.runs.replay import replay as replay
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue
     from agent_env.runs.run import Run as Run
     from agent_env.runs.scores.assessment import assess as assess
+    from agent_env.runs.scores.score import read_scores as read_scores
     from agent_env.runs.scores.score import score_folder as score_folder
     from agent_env.runs.screen.progress import Progress as Progress
     from agent_env.runs.start import Listener as Listener
@@ -44,12 +51,18 @@ if TYPE_CHECKING:
     from agent_env.sandbox.programs import AgentEnding as AgentEnding
     from agent_env.sandbox.programs import ConfinedAgent as ConfinedAgent
     from agent_env.sandbox.programs import start_agent as start_agent
+    from agent_env.wiring.components import versions as versions
+    from agent_env.wiring.models import keys_here as keys_here
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family
+    from agent_env.wiring.trust import check_trust as check_trust
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
     from agent_env.wiring.web import WebOptions as WebOptions
+    from agent_env.wiring.web import check_store as check_store
+    from agent_env.wiring.web import open_sealed as open_sealed
+    from agent_env.wiring.web import store_path as store_path
     from agent_env.worker.host import each_of as each_of
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -41,9 +41,9 @@ EXCLUDED = (
     "cli/",
     *(f"features/evidence/{name}.py" for name in ("statistics", "outcomes")),
     "features/interop/export/",
+    "features/verify/",
     "features/viewer/",
     "pytest_plugin.py",
-    "runs/verify/",
     "scoring/",
     "testing/",
 )

@@ -26,18 +26,7 @@ from typing import Annotated, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from agent_env.episodes.trace.lines import BEGUN, PLACES
-from agent_env.errors import ConfigError, DatasetError, StorageError, first_problem
-from agent_env.records.options import Opt
-from agent_env.records.safe_files import (
-    LARGEST_SETTINGS,
-    MOST_LINES,
-    check_database,
-    new_file,
-    read_file,
-)
-from agent_env.runs.run import Run
-from agent_env.runs.verify.claims import (
+from agent_env.features.verify.claims import (
     REPORT,
     Case,
     Verification,
@@ -45,8 +34,12 @@ from agent_env.runs.verify.claims import (
     report_of,
     verify,
 )
-from agent_env.web.store_file import reading
-from agent_env.wiring.models import keys_here
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.errors import ConfigError, DatasetError, StorageError, first_problem
+from agent_env.sdk.records import LARGEST_SETTINGS, MOST_LINES, check_database, new_file, read_file
+from agent_env.sdk.run import Run, keys_here
+from agent_env.sdk.trace import BEGUN, PLACES
+from agent_env.sdk.web import reading
 
 DIGESTS: Final = "digests.json"
 FOLDER = "run/"
@@ -111,7 +104,7 @@ class Packed:
 def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
     """Writes the pack of a run, scored anew. ConfigError for a run that goes on, for one without an
     episode, and where something in it looks like a key."""
-    from agent_env.runs.scores.score import score_folder
+    from agent_env.sdk.run import score_folder
 
     run = Run.open(options.run)
     if run.is_locked:
@@ -149,7 +142,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
 
 def _files_of(run: Run, scratch: Path) -> dict[str, Path]:
     """The files by their names in the pack; databases as copies without journals."""
-    from agent_env.wiring.web import store_path
+    from agent_env.sdk.run import store_path
 
     names = ["run.json", "samples.jsonl", "materials.jsonl", "scores.jsonl", "scored.json", BEGUN]
     names += [use.file for use in run.manifest.contexts]
@@ -211,8 +204,8 @@ def _refuse_secrets(run: Run, files: dict[str, Path]) -> None:
 
 def _contents(files: dict[str, Path]) -> Iterator[tuple[str, bytes]]:
     """What others can read in the files; texts and pages of databases unpacked."""
-    from agent_env.episodes.trace.texts import Texts
-    from agent_env.web.page_store import SqlitePages
+    from agent_env.sdk.trace import Texts
+    from agent_env.sdk.web import SqlitePages
 
     for name, file in files.items():
         if name == f"{FOLDER}texts.db":
@@ -232,7 +225,7 @@ def _contents(files: dict[str, Path]) -> Iterator[tuple[str, bytes]]:
 
 def _licences(store_file: Path | None) -> Counter[str]:
     """Pages by the licence that they link to; none of a sealed web, whose pages are ours."""
-    from agent_env.web.page_store import SqlitePages
+    from agent_env.sdk.web import SqlitePages
 
     licences: Counter[str] = Counter()
     if store_file is None:
@@ -251,7 +244,7 @@ def _licences(store_file: Path | None) -> Counter[str]:
 
 async def verify_target(options: VerifyOptions, note: Callable[[str], None]) -> Verification:
     """Judges the claims of a pack, or of a run's folder."""
-    from agent_env.wiring.trust import check_trust
+    from agent_env.sdk.run import check_trust
 
     with opened(options.target) as case:
         case.dataset = options.dataset

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from agent_env.episodes.run_folder import begun_in
+from agent_env.features.verify.claims import CHECKS, VerifyOptions, differences
+from agent_env.features.verify.pack import PackOptions, pack, verify_target
 from agent_env.runs.run import Run
-from agent_env.runs.verify.claims import CHECKS, VerifyOptions, differences
-from agent_env.runs.verify.pack import PackOptions, pack, verify_target
 from tests import frauds
 from tests.commands import agent_env
 

@@ -10,9 +10,9 @@ from collections import Counter
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.features.verify.claims import VerifyOptions
+from agent_env.features.verify.pack import LARGEST_FILE, PackOptions, opened, pack, verify_target
 from agent_env.records.safe_files import LARGEST_SETTINGS, MOST_LINES
-from agent_env.runs.verify.claims import VerifyOptions
-from agent_env.runs.verify.pack import LARGEST_FILE, PackOptions, opened, pack, verify_target
 from tests import frauds
 from tests.commands import agent_env
 
@@ -192,8 +192,8 @@ def test_a_list_that_has_another_digest_or_is_none_is_told(packed, tmp_path):
 
 
 def test_pages_of_others_are_counted_by_the_licence_that_they_link_to(tmp_path):
+    from agent_env.features.verify.pack import _licences
     from agent_env.records.pages import Page
-    from agent_env.runs.verify.pack import _licences
     from agent_env.web.page_store import SqlitePages
 
     store = SqlitePages(tmp_path / "pages.db")
