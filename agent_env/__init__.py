@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from agent_env.api.comparisons import Comparison as Comparison
     from agent_env.api.run import Episode as Episode
     from agent_env.api.run import Run as Run
+    from agent_env.api.runs import compare as compare
     from agent_env.api.runs import import_log as import_log
     from agent_env.api.runs import open as open
     from agent_env.api.runs import run as run
     from agent_env.api.runs import run_sync as run_sync
-    from agent_env.api.studies import Study as Study
-    from agent_env.api.studies import compare as compare
     from agent_env.episodes.rerun.replay import ReplayResult as ReplayResult
     from agent_env.errors import AgentEnvError as AgentEnvError
     from agent_env.errors import ConfigError as ConfigError
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from agent_env.errors import RunStopped as RunStopped
     from agent_env.errors import StorageError as StorageError
     from agent_env.errors import ToolError as ToolError
+    from agent_env.features.studies.api import Study as Study
     from agent_env.records.schema import Message as Message
     from agent_env.records.schema import Reply as Reply
     from agent_env.records.schema import Sample as Sample
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
 PUBLIC = {
     "agent_env.analysis.result_tables": ("ResultTable",),
     "agent_env.api.comparisons": ("Comparison",),
-    "agent_env.api.studies": ("Study", "compare"),
+    "agent_env.features.studies.api": ("Study",),
     "agent_env.runs.planning.objects": ("Condition", "TaskOptions", "task"),
     "agent_env.api.run": ("Episode", "Run"),
-    "agent_env.api.runs": ("import_log", "open", "run", "run_sync"),
+    "agent_env.api.runs": ("compare", "import_log", "open", "run", "run_sync"),
     "agent_env.episodes.rerun.replay": ("ReplayResult",),
     "agent_env.errors": (
         "AgentEnvError", "ConfigError", "DatasetError", "RunStopped", "StorageError",

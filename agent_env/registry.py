@@ -271,13 +271,18 @@ def _is_there(module: str) -> bool:
 def hook(name: str, what: str = "this") -> Any:
     """What a feature does for the core, an entry point of `agent_env.hooks`; ConfigError, which
     says `what` needs it, where it was left out."""
-    points = {each.name: each for each in installed("agent_env.hooks")}
-    if (point := points.get(name)) is None:
+    if (found := found_hook(name)) is None:
         raise ConfigError(
             f"{what} needs the entry point '{name}' of agent_env.hooks, whose feature is not "
             "installed"
         )
-    return point.load()
+    return found
+
+
+def found_hook(name: str) -> Any | None:
+    """As `hook`; None where it was left out."""
+    points = {each.name: each for each in installed("agent_env.hooks")}
+    return points[name].load() if name in points else None
 
 
 @lru_cache(maxsize=8)

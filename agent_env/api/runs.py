@@ -1,4 +1,5 @@
-"""What `import agent_env` does with runs: begin one, open one, make one of a log."""
+"""What `import agent_env` does with runs: begin, open and compare them, make one of
+a log."""
 
 from __future__ import annotations
 
@@ -9,8 +10,10 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 from pydantic import TypeAdapter, ValidationError
 
+from agent_env.api.comparisons import WRITTEN, Comparison, comparison_of
 from agent_env.api.run import Run
 from agent_env.errors import ConfigError
+from agent_env.runs.comparing.compare import CompareOptions
 from agent_env.runs.options.keywords import from_arguments, with_keywords
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.objects import (
@@ -28,7 +31,7 @@ from agent_env.runs.screen.terminal import say
 from agent_env.runs.waiting import wait_for
 
 if TYPE_CHECKING:
-    from agent_env.runs.options.keyword_types import RunKeywords
+    from agent_env.runs.options.keyword_types import CompareKeywords, RunKeywords
     from agent_env.tasks.family import Family
     from agent_env.tasks.task import Task
 
@@ -185,3 +188,19 @@ def import_log(log: Path | str, /, *, out: Path | str, columns: Path | str | Non
         names = ", ".join(run.name for run in runs)
         say(f"{log} holds several logs; {runs[0]} is the first of {names}")
     return Run(OpenRun(runs[0]))
+
+
+@with_keywords(CompareOptions, without=("runs", *WRITTEN))
+def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comparison:
+    """The conditions of all runs, paired by sample. A run is an opened one, a folder, a folder of
+    runs of one task, or the log of another tool (`agent-env docs analysis`). The keywords are the
+    options of `agent-env compare` that say what is estimated.
+
+    Examples:
+        >>> import agent_env as ae
+        >>> comparison = ae.compare("runs/first")
+        >>> comparison.differences.rows[0][0]
+        'explicit − base'
+    """
+    opened = [each._run if isinstance(each, Run) else each for each in runs]
+    return comparison_of(opened, options)

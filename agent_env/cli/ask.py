@@ -21,9 +21,9 @@ from agent_env.cli.run import (
     side_by_side,
     tell_outcomes,
 )
-from agent_env.cli.study import resume_study
 from agent_env.errors import ConfigError
 from agent_env.records.options import RUNNING, Opt
+from agent_env.runs.studies import studies
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
@@ -35,7 +35,7 @@ def read_config(context: typer.Context, file: Path | None) -> None:
     """Takes the file's values as the defaults of the command's options; an error names the file,
     the line and the key."""
     from agent_env.errors import DatasetError
-    from agent_env.runs.studies.toml_lines import TomlLines
+    from agent_env.runs.options.toml_lines import TomlLines
 
     if file is None:
         return
@@ -60,7 +60,7 @@ def read_config(context: typer.Context, file: Path | None) -> None:
 
 def _value(context: typer.Context, option: Any, value: Any, folder: Path) -> Any:
     """The value as the command line has it: texts, files of the folder with their whole paths."""
-    from agent_env.runs.studies.plan import with_files
+    from agent_env.runs.options.toml_lines import with_files
     from agent_env.tasks.family import option_texts
 
     is_several = getattr(option, "multiple", False)
@@ -197,7 +197,10 @@ def resume(
     from agent_env.runs.run import Run
 
     spread = _engine(engine)
-    if resume_study(folder, options) or _resume_models(folder, options, spread, as_json):
+    reader = studies()
+    if reader is not None and reader.resume(folder, options):
+        return
+    if _resume_models(folder, options, spread, as_json):
         return
     run = Run.open(folder)
     with scored_when_stopped(as_json) as (listener, _):

@@ -78,7 +78,7 @@ def trust(
     import json
     from dataclasses import asdict
 
-    from agent_env.runs.studies.asked import asks_of
+    from agent_env.runs.studies import asks_of
 
     asks = asks_of(folder)
     if as_json:

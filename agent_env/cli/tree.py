@@ -39,10 +39,6 @@ OTHERS = "Of other packages"
 COMMANDS: Mapping[str, str] = {
     "run": "ask:run",
     "resume": "ask:resume",
-    "study.new": "study:new",
-    "study.check": "study:check",
-    "study.run": "study:run",
-    "study.status": "study:status",
     "show": "compare:show",
     "compare": "compare:compare",
     "replay": "episodes:replay",

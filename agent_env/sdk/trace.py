@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.results import traces_of as traces_of
     from agent_env.episodes.results import version_of as version_of
     from agent_env.episodes.run_folder import EpisodeKey as EpisodeKey
+    from agent_env.episodes.run_folder import RunFolder as RunFolder
     from agent_env.episodes.run_folder import begun_in as begun_in
     from agent_env.episodes.run_folder import digest as digest
     from agent_env.episodes.trace.fold import Recording as Recording

@@ -9,7 +9,7 @@ import agent_env as ae
 
 MODULES = [
     "agent_env.api.comparisons",
-    "agent_env.api.studies",
+    "agent_env.features.studies.api",
     "agent_env.api.run",
     "agent_env.api.runs",
     "agent_env.runs.planning.objects",

@@ -7,6 +7,8 @@ from typing import get_args
 
 import pytest
 
+from agent_env.features.studies.folder import StudyRecord
+from agent_env.features.studies.plan import StudyPlan
 from agent_env.models.settings import ModelParameters, ModelSettings
 from agent_env.records.manifest import OPTIONS, PARAMETERS, Manifest
 from agent_env.records.reach import ByName, Reach, records_in, values_of
@@ -14,8 +16,6 @@ from agent_env.records.schema import Stored
 from agent_env.records.trace_events import TraceEvent
 from agent_env.runs.options.keywords import keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
-from agent_env.runs.studies.folder import StudyRecord
-from agent_env.runs.studies.plan import StudyPlan
 from agent_env.wiring.registry import load_family, task_names
 
 EVENTS = get_args(get_args(TraceEvent)[0])

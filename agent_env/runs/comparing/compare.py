@@ -15,6 +15,7 @@ from agent_env.records.options import Opt
 from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.logs import is_log, logs
 from agent_env.runs.run import Run
+from agent_env.runs.studies import studies
 from agent_env.runs.study import find_runs, read_manifests, read_study
 from agent_env.tasks.sample_files import write_whole
 
@@ -147,10 +148,10 @@ def compare_folders(
     options: CompareOptions, note: Callable[[str], None], objects: Objects = NO_OBJECTS
 ) -> Comparison:
     """Compares all conditions of all runs; ConfigError for a single one, and for several tasks."""
-    from agent_env.runs.studies.folder import contrasts_of
-
     study = read_study(options.runs, options.strict, note, objects, options.cluster)
-    return _comparison(options, study, *contrasts_of(find_runs(options.runs)))
+    reader = studies()
+    contrasts = () if reader is None else reader.contrasts_of(find_runs(options.runs))
+    return _comparison(options, study, *contrasts)
 
 
 def _comparison(

@@ -116,3 +116,17 @@ def _value(value: Any) -> str:
     if isinstance(value, bool | int | float):
         return str(value).lower()
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+_FILE = re.compile(r"(?P<before>[\w-]+=)?(?P<file>[^:=]+\.\w+)(?P<after>:[A-Za-z_][\w./]*)?")
+"""A text that may name a file: FILE, NAME=FILE, FILE.py:NAME."""
+
+
+def with_files(folder: Path, value: Any) -> Any:
+    """The value with each file of the folder that it names under its whole path."""
+    if isinstance(value, list):
+        return [with_files(folder, inner) for inner in value]
+    match = _FILE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not (folder / match["file"]).is_file():
+        return value
+    return f"{match['before'] or ''}{(folder / match['file']).resolve()}{match['after'] or ''}"

@@ -1,16 +1,40 @@
-"""What a folder's run.json and study.toml ask for outside it; only reads."""
+"""Studies, as far as runs know them, which a feature reads; and what a folder asks for outside."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from agent_env.errors import ConfigError
+from agent_env.registry import found_hook
 from agent_env.runs.run import Run
-from agent_env.runs.studies.folder import RECORD, StudyFolder
-from agent_env.runs.studies.read import FILE
 from agent_env.runs.study import runs_below
 from agent_env.wiring.trust import is_known, outside_settings, with_plan
+
+if TYPE_CHECKING:
+    from agent_env.runs.options.run_options import ResumeOptions
+
+
+class Studies(Protocol):
+    @staticmethod
+    def resume(path: Path, options: ResumeOptions) -> bool:
+        """Goes on with the study that the path is, or with its runs below the path; False where it
+        belongs to none, or to one that this user did not begin."""
+
+    @staticmethod
+    def asks_of(folder: Path) -> list[Ask] | None:
+        """What the study in this folder asks for outside; None where there is none."""
+
+    @staticmethod
+    def contrasts_of(runs: Iterable[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The contrasts that the studies of these runs planned at their start, and later ones."""
+
+
+def studies() -> Studies | None:
+    """The reader; None where it was left out, and a study is a folder of runs."""
+    return found_hook("studies")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +56,12 @@ class Ask:
 
 def asks_of(folder: Path) -> list[Ask]:
     """Of the folder's study and of the runs in it; ConfigError where there is neither."""
-    asks, runs = list[Ask](), list(runs_below(folder)) if folder.is_dir() else []
-    is_study = (folder / FILE).exists() or (folder / RECORD).exists()
-    if not runs and not is_study:
+    runs = list(runs_below(folder)) if folder.is_dir() else []
+    reader = studies()
+    of_study = None if reader is None else reader.asks_of(folder)
+    if not runs and of_study is None:
         raise ConfigError(f"{folder} is neither a run nor a study and holds none")
-    if (folder / FILE).exists():
-        study = StudyFolder(folder)
-        trusted = study.record is not None and not study.is_foreign
-        asks += [Ask(FILE, text, reach, trusted) for text, reach in study.plan.outside()]
+    asks = list[Ask](of_study or ())
     for path in runs:
         run = Run.open(path)
         name = str((path / "run.json").relative_to(folder))

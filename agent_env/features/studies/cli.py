@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.cli.run import AsJson, Wide, print_table, say, side_by_side, tell_outcomes
-from agent_env.records.options import Opt
+from agent_env.sdk.commands import AsJson, Opt, Wide, print_table, say, side_by_side, tell_outcomes
 
 if TYPE_CHECKING:
-    from agent_env.runs.many import ListenerFor
-    from agent_env.runs.options.run_options import ResumeOptions
-    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.features.studies.folder import StudyFolder
+    from agent_env.sdk.run import ListenerFor
 
 StudyPath = Annotated[
     Path, typer.Argument(help="A study's folder, or its study.toml.", metavar="STUDY")
@@ -33,7 +31,7 @@ def new(
 
     Example: agent-env study new web-and-code
     """
-    from agent_env.runs.studies.example import write_study
+    from agent_env.features.studies.example import write_study
 
     file = write_study(folder)
     print(file)
@@ -53,8 +51,8 @@ def check(
 
     Example: agent-env study check web-and-code
     """
-    from agent_env.cli.preflight import print_checks
-    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.features.studies.folder import StudyFolder
+    from agent_env.sdk.commands import print_checks
 
     opened = StudyFolder(folder)
     opened.allow(say)
@@ -69,42 +67,12 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
 
     Example: agent-env study run web-and-code
     """
-    from agent_env.runs.many import ManyOptions
-    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.features.studies.folder import StudyFolder
+    from agent_env.sdk.run import ManyOptions
 
     opened = StudyFolder(folder)
     how = ManyOptions(preflight="anyway" if anyway else "off" if no_preflight else "on")
-    _go(opened, lambda listen: opened.start(listen, say, how))
-
-
-def resume_study(path: Path, options: ResumeOptions) -> bool:
-    """Go on with the study that the path is, or with its runs below the path; False where it
-    belongs to none, or to one that this user did not begin."""
-    from agent_env.errors import ConfigError
-    from agent_env.runs.many import ManyOptions
-    from agent_env.runs.options.run_options import ResumeOptions
-    from agent_env.runs.studies.folder import StudyFolder
-
-    if (opened := StudyFolder.around(path)) is None:
-        return False
-    if opened.is_foreign and path.resolve() != opened.path.resolve():
-        return False  # what lies above a run says nothing of it, unless the user began it
-    study_options = ResumeOptions(
-        accept_changes=options.accept_changes, anyway=options.anyway, trust_run=options.trust_run
-    )
-    if options != study_options:
-        raise ConfigError(
-            f"{path} belongs to the study {opened.path}; write the change into {opened.file} and "
-            "resume without options"
-        )
-    whole = path.absolute()
-    places = (place.path for place in opened.places())
-    below = (p for p in places if whole in (p.absolute(), *p.absolute().parents))
-    how = ManyOptions(
-        study_options, "anyway" if options.anyway else "on", only=frozenset(below) or None
-    )
-    _go(opened, lambda listen: opened.resume(listen, say, how))
-    return True
+    go_on(opened, lambda listen: opened.start(listen, say, how))
 
 
 def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> None:
@@ -114,8 +82,8 @@ def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> No
     """
     import json
 
-    from agent_env.runs.studies.folder import StudyFolder
-    from agent_env.runs.studies.status import status_json, status_of, status_table
+    from agent_env.features.studies.folder import StudyFolder
+    from agent_env.features.studies.status import status_json, status_of, status_table
 
     rows = status_of(StudyFolder(folder))
     if as_json:
@@ -124,12 +92,12 @@ def status(folder: StudyPath, as_json: AsJson = False, wide: Wide = False) -> No
         print_table(status_table(folder, rows), wide)
 
 
-def _go(
+def go_on(
     opened: StudyFolder, go: Callable[[ListenerFor], Coroutine[Any, Any, Mapping[str, str]]]
 ) -> None:
     """Run it with progress; print where it is, and the outcome of each run; exit 1 where any
     failed."""
-    from agent_env.runs.studies.status import status_of, status_table
+    from agent_env.features.studies.status import status_of, status_table
 
     again = f"agent-env resume {opened.path}"
     failures = side_by_side(go, again)

@@ -13,23 +13,31 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from agent_env.episodes.run_folder import RunFolder, digest
-from agent_env.errors import ConfigError, DatasetError, DatasetErrors, first_problem
-from agent_env.permits import NOTHING
-from agent_env.records.manifest import StudyUse
-from agent_env.records.safe_files import read_file, replace_file
-from agent_env.records.schema import Stored
-from agent_env.runs.many import ListenerFor, ManyOptions, ModelRuns, make_all, run_many
-from agent_env.runs.options.run_options import ResumeOptions, RunOptions
-from agent_env.runs.resume import check_resumed
-from agent_env.runs.run import Run
-from agent_env.runs.studies.plan import Budget, StudyPlan, Texts
-from agent_env.runs.studies.read import FILE, plan_of, read_text
-from agent_env.runs.studies.toml_lines import TomlLines
-from agent_env.wiring.trust import knows_study, own_call, record_run, record_study
+from agent_env.features.studies.plan import Budget, StudyPlan, Texts
+from agent_env.features.studies.read import FILE, plan_of, read_text
+from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors, first_problem
+from agent_env.sdk.records import Stored, StudyUse, read_file, replace_file
+from agent_env.sdk.run import (
+    NOTHING,
+    ListenerFor,
+    ManyOptions,
+    ModelRuns,
+    ResumeOptions,
+    Run,
+    RunOptions,
+    TomlLines,
+    check_resumed,
+    knows_study,
+    make_all,
+    own_call,
+    record_run,
+    record_study,
+    run_many,
+)
+from agent_env.sdk.trace import RunFolder, digest
 
 if TYPE_CHECKING:
-    from agent_env.episodes.calls.budget import RunBudget
+    from agent_env.sdk.run import RunBudget
 
 RECORD = "study.json"
 CHANGEABLE = frozenset(
@@ -260,7 +268,7 @@ class StudyFolder:
 
     def _adopt(self, options: ResumeOptions, note: Callable[[str], None]) -> None:
         """Brings the allowed changes into the runs that were made before."""
-        from agent_env.episodes.calls.options import priced_facts
+        from agent_env.sdk.run import priced_facts
 
         for run, place in ((Run(place.path), place) for place in self.places()):
             try:
@@ -319,7 +327,7 @@ def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:
 
 
 def _budget(whose: str, budget: Budget) -> RunBudget | None:
-    from agent_env.episodes.calls.budget import RunBudget
+    from agent_env.sdk.run import RunBudget
 
     return None if budget == Budget() else RunBudget(budget.as_limits(), whose=whose)
 

@@ -1,4 +1,4 @@
-"""Runs compared, and studies."""
+"""A study in Python: what `agent-env study` does, and its runs and comparisons."""
 
 from __future__ import annotations
 
@@ -6,36 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from agent_env.api.comparisons import WRITTEN, Comparison, comparison_of
-from agent_env.api.run import Run
-from agent_env.api.runs import Preflight, as_bool, preflight_wish
-from agent_env.errors import ConfigError
-from agent_env.runs.comparing.compare import CompareOptions
-from agent_env.runs.options.keywords import with_keywords
-from agent_env.runs.run import Run as OpenRun
-from agent_env.runs.screen.terminal import say
-from agent_env.runs.studies.folder import StudyFolder
-from agent_env.runs.waiting import wait_for
+import agent_env
+from agent_env.features.studies.folder import StudyFolder
+from agent_env.sdk.commands import say
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.run import Preflight, as_bool, preflight_wish, wait_for
 
 if TYPE_CHECKING:
-    from agent_env.analysis.result_tables import ResultTable
-    from agent_env.runs.options.keyword_types import CompareKeywords
-
-
-@with_keywords(CompareOptions, without=("runs", *WRITTEN))
-def compare(*runs: Run | Path | str, **options: Unpack[CompareKeywords]) -> Comparison:
-    """The conditions of all runs, paired by sample. A run is an opened one, a folder, a folder of
-    runs of one task, or the log of another tool (`agent-env docs analysis`). The keywords are the
-    options of `agent-env compare` that say what is estimated.
-
-    Examples:
-        >>> import agent_env as ae
-        >>> comparison = ae.compare("runs/first")
-        >>> comparison.differences.rows[0][0]
-        'explicit − base'
-    """
-    opened = [each._run if isinstance(each, Run) else each for each in runs]
-    return comparison_of(opened, options)
+    from agent_env import Comparison, Run
+    from agent_env.sdk.results import ResultTable
+    from agent_env.sdk.run import CompareKeywords
 
 
 class Study:
@@ -69,8 +49,8 @@ class Study:
     def new(cls, path: Path | str, /, **plan: Any) -> Self:
         """Writes study.toml with these entries into a new folder: `tasks` and `models` by name,
         `contrasts`, `budget`, and options of `run`. ConfigError where a study is there."""
-        from agent_env.runs.studies.example import write_study
-        from agent_env.runs.studies.toml_lines import toml_text
+        from agent_env.features.studies.example import write_study
+        from agent_env.sdk.run import toml_text
 
         write_study(Path(path), toml_text(plan))
         return cls(path)
@@ -84,7 +64,7 @@ class Study:
     def runs(self) -> Mapping[str, Run]:
         """The runs that were begun, by TASK/MODEL."""
         begun = (place for place in self._folder.places() if place.is_begun)
-        return {place.name: Run(OpenRun(place.path)) for place in begun}
+        return {place.name: agent_env.open(place.path) for place in begun}
 
     async def run(
         self,
@@ -96,9 +76,7 @@ class Study:
     ) -> dict[str, str]:
         """Begins the study, or runs whatever is missing of it; gives by TASK/MODEL why a run did
         not come to its end."""
-        from agent_env.runs.many import ManyOptions
-        from agent_env.runs.options.run_options import ResumeOptions
-        from agent_env.runs.screen.progress import progress_shown
+        from agent_env.sdk.run import ManyOptions, ResumeOptions, progress_shown
 
         preflight = preflight_wish(preflight)
         folder = StudyFolder(self.path)  # the file as it is now
@@ -132,7 +110,7 @@ class Study:
 
     def status(self) -> ResultTable:
         """A row for each run: episodes finished and failed, the score so far, tokens, money."""
-        from agent_env.runs.studies.status import status_of, status_table
+        from agent_env.features.studies.status import status_of, status_table
 
         return status_table(self.path, status_of(self._folder))
 
@@ -142,11 +120,11 @@ class Study:
         if task not in self._folder.plan.tasks:
             known = ", ".join(self._folder.plan.tasks)
             raise ConfigError(f"the study has no task '{task}'; known: {known}")
-        return comparison_of([self.path / task], options)
+        return agent_env.compare(self.path / task, **options)
 
     def report(self, file: Path | str, /) -> None:
         """Writes one HTML page over all tasks and models."""
-        from agent_env.runs.comparing.compare import CompareOptions, compare_tasks, write_report
+        from agent_env.sdk.run import CompareOptions, compare_tasks, write_report
 
         tasks = compare_tasks(CompareOptions((self.path,)), say)
         write_report(tasks, Path(file), say, title=f"study {self._folder.name}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_env.errors import ConfigError
-from agent_env.runs.studies.read import FILE
+from agent_env.features.studies.read import FILE
+from agent_env.sdk.errors import ConfigError
 
 _EXAMPLE = Path(__file__).with_name("example.toml")
 

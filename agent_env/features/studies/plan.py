@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,21 +9,35 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, model_validator
 
-from agent_env.episodes.calls.budget import RunLimits
-from agent_env.graph.strategies import STRATEGIES
-from agent_env.models.addresses import COMPATIBLE, NO_KEY, base_url_of, with_variable
-from agent_env.permits import Permit, text_of
-from agent_env.records.manifest import StudyUse
-from agent_env.records.reach import ByName, Code, Key, Money, Plain, Reach, values_of
-from agent_env.records.schema import ModelFacts, Record
-from agent_env.runs.options.keywords import from_arguments, keywords_of
-from agent_env.runs.options.run_options import RunOptions, reach_of
-from agent_env.sandbox.choose import SANDBOXES, UNSAFE
-from agent_env.tasks.family import option_texts
-from agent_env.tasks.modifiers import bare_name, said_in
-from agent_env.tasks.scorers import METRICS, SCORERS
-from agent_env.tasks.tool_registry import TOOLS
-from agent_env.wiring.registry import FAMILIES, SCRIPTS
+from agent_env.sdk.family import METRICS, SCORERS, TOOLS, bare_name, option_texts, said_in
+from agent_env.sdk.models import COMPATIBLE, NO_KEY, base_url_of, with_variable
+from agent_env.sdk.records import (
+    ByName,
+    Code,
+    Key,
+    ModelFacts,
+    Money,
+    Plain,
+    Reach,
+    Record,
+    StudyUse,
+    values_of,
+)
+from agent_env.sdk.run import (
+    FAMILIES,
+    SANDBOXES,
+    SCRIPTS,
+    STRATEGIES,
+    UNSAFE,
+    Permit,
+    RunLimits,
+    RunOptions,
+    from_arguments,
+    keywords_of,
+    reach_of,
+    text_of,
+    with_files,
+)
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """Of a task or model of the study: a folder's name and a label."""
@@ -186,20 +199,6 @@ def _names_code(value: JsonValue) -> bool:
         )
         for part in parts
     )
-
-
-_FILE = re.compile(r"(?P<before>[\w-]+=)?(?P<file>[^:=]+\.\w+)(?P<after>:[A-Za-z_][\w./]*)?")
-"""A text that may name a file: FILE, NAME=FILE, FILE.py:NAME."""
-
-
-def with_files(folder: Path, value: Any) -> Any:
-    """The value with each file of the folder that it names under its whole path."""
-    if isinstance(value, list):
-        return [with_files(folder, inner) for inner in value]
-    match = _FILE.fullmatch(value) if isinstance(value, str) else None
-    if match is None or not (folder / match["file"]).is_file():
-        return value
-    return f"{match['before'] or ''}{(folder / match['file']).resolve()}{match['after'] or ''}"
 
 
 def budget_problem(plan: StudyPlan) -> str | None:

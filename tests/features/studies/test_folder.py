@@ -6,9 +6,9 @@ import json
 import pytest
 
 from agent_env.errors import ConfigError, DatasetErrors
+from agent_env.features.studies.folder import StudyFolder
+from agent_env.features.studies.status import status_of
 from agent_env.runs.many import ManyOptions
-from agent_env.runs.studies.folder import StudyFolder
-from agent_env.runs.studies.status import status_of
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, serving

@@ -12,16 +12,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
-from agent_env.permits import Permit
-from agent_env.records.options import MCP, SERVER, WHAT, WORDS
-from agent_env.records.safe_files import read_file
-from agent_env.records.schema import Condition, ModelFacts
-from agent_env.runs.options.keywords import keyword_problem, keywords_of
-from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.planning.conditions import conditions_of
-from agent_env.runs.studies.plan import PLURALS, Budget, StudyPlan, budget_problem
-from agent_env.runs.studies.toml_lines import Place, TomlLines
+from agent_env.features.studies.plan import PLURALS, Budget, StudyPlan, budget_problem
+from agent_env.sdk.commands import MCP, SERVER, WHAT, WORDS
+from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
+from agent_env.sdk.records import Condition, ModelFacts, read_file
+from agent_env.sdk.run import (
+    Permit,
+    Place,
+    RunOptions,
+    TomlLines,
+    conditions_of,
+    keyword_problem,
+    keywords_of,
+)
 
 FILE = "study.toml"
 ELSEWHERE = {
@@ -134,7 +137,7 @@ class _Reading:
     def check_runs(self, plan: StudyPlan | None, permit: Permit) -> None:
         """Notes what keeps runs from being made here: unknown tasks, conditions, models, keys that
         are not set, contrasts of conditions that do not exist."""
-        from agent_env.wiring.models import make_model
+        from agent_env.sdk.run import make_model
 
         wrong = {place for place, _ in self.mistakes}
         plan = self._sound_part() if wrong else plan
@@ -162,7 +165,7 @@ class _Reading:
 
     def _check_contrasts(self, plan: StudyPlan, asked: Mapping[str, Sequence[Condition]]) -> None:
         """Notes contrasts that no task has the conditions for."""
-        from agent_env.analysis.contrast_text import contrast_mistakes, planned_arms
+        from agent_env.sdk.results import contrast_mistakes, planned_arms
 
         models, lacking = list(plan.models), list[dict[str, str]]()
         for conditions in asked.values():
@@ -177,8 +180,7 @@ class _Reading:
 
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake hides them."""
-        from agent_env.wiring.mcp import unread_tools
-        from agent_env.wiring.registry import FAMILIES
+        from agent_env.sdk.run import FAMILIES, unread_tools
 
         with self._noted("tasks", task, "task"):
             family = options.plugins.find(FAMILIES, options.task)

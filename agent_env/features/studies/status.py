@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import AgentEnvError
-from agent_env.runs.run import Run
+from agent_env.sdk.errors import AgentEnvError
+from agent_env.sdk.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agent_env.analysis.intervals import Estimate
-    from agent_env.analysis.result_tables import ResultTable
-    from agent_env.runs.scores.running_scores import Spending
-    from agent_env.runs.studies.folder import StudyFolder
+    from agent_env.features.studies.folder import StudyFolder
+    from agent_env.sdk.results import Estimate, ResultTable
+    from agent_env.sdk.run import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class RunStatus:
 
 def status_of(study: StudyFolder) -> list[RunStatus]:
     """A row for each run that the plan asks for, in its order."""
-    from agent_env.runs.scores.running_scores import SoFar
+    from agent_env.sdk.run import SoFar
 
     rows = []
     for place in study.places():
@@ -66,8 +65,8 @@ def status_of(study: StudyFolder) -> list[RunStatus]:
 
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
-    from agent_env.analysis.result_tables import Column, ResultTable
-    from agent_env.runs.screen.progress import scores_text
+    from agent_env.sdk.results import Column, ResultTable
+    from agent_env.sdk.run import scores_text
 
     columns = (
         Column("run"), Column("state"), Column("finished"), Column("of"), Column("failed"),
