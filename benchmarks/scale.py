@@ -17,10 +17,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from agent_env.episodes.remote.coordinator import CallEnd, Coordinator, EpisodeLease, SentEvent
 from agent_env.episodes.run_folder import EpisodeKey, RunFolder
 from agent_env.episodes.runner import utc_now
 from agent_env.features.interop.export.source import Source
+from agent_env.features.ray.coordinator import CallEnd, Coordinator, EpisodeLease, SentEvent
 from agent_env.records.schema import Message, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.testing import answer, calls
 from tests.episodes.runs import WEB, make_run

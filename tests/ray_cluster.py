@@ -14,10 +14,10 @@ from collections import Counter
 from pathlib import Path
 
 from agent_env.episodes.trace.lines import read_trace
+from agent_env.features.ray.engine import require_ray, run_on_ray
 from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed
 from agent_env.runs.options.run_options import RunOptions
-from agent_env.runs.ray.engine import require_ray, run_on_ray
 from agent_env.runs.run import Run
 from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import Listener, start_run

@@ -23,6 +23,7 @@ from agent_env.cli.run import (
 )
 from agent_env.errors import ConfigError
 from agent_env.records.options import RUNNING, Opt
+from agent_env.registry import hook
 from agent_env.runs.studies import studies
 
 if TYPE_CHECKING:
@@ -212,10 +213,9 @@ def _engine(engine: str, reply_cache: Path | None = None, web: str | None = None
     """None for the local one; ConfigError where the run cannot be spread."""
     if engine == "local":
         return None
-    from agent_env.runs.ray.engine import check_engine, run_on_ray
-
-    check_engine(reply_cache, web)
-    return run_on_ray
+    spread = hook(engine, f"--engine {engine}")
+    spread.check_engine(reply_cache, web)
+    return spread.run_on_ray  # type: ignore[no-any-return]
 
 
 def _start_models(each: Sequence[RunOptions], spread: Engine | None, as_json: bool) -> None:

@@ -1,5 +1,5 @@
-"""What families, features and packages of others build on, by topic. These names stay; all else
-of `agent_env` but `agent_env` itself and `agent_env.temporal` may change.
+"""What families, features and packages of others build on, by topic. These names stay, but
+for those of `inside`; all else of `agent_env` but itself and `agent_env.temporal` may change.
 
 The modules of this package hold no code: each lists its names where mypy and editors see them, and
 imports a name when it is asked for.

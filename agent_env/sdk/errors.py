@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from agent_env.errors import SearchError as SearchError
     from agent_env.errors import StorageError as StorageError
     from agent_env.errors import ToolError as ToolError
-    from agent_env.errors import boundary as boundary
     from agent_env.errors import first_problem as first_problem
     from agent_env.errors import user_problem as user_problem
 

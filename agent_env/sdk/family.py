@@ -21,13 +21,9 @@ if TYPE_CHECKING:
     from agent_env.tasks.faults import WrongDate as WrongDate
     from agent_env.tasks.features import Feature as Feature
     from agent_env.tasks.features import Modifier as Modifier
-    from agent_env.tasks.modifiers import bare_name as bare_name
     from agent_env.tasks.modifiers import modifiers as modifiers
-    from agent_env.tasks.modifiers import said_in as said_in
     from agent_env.tasks.sample_files import parse_where as parse_where
     from agent_env.tasks.sample_files import select as select
-    from agent_env.tasks.scorers import METRICS as METRICS
-    from agent_env.tasks.scorers import SCORERS as SCORERS
     from agent_env.tasks.shortcuts import Shortcut as Shortcut
     from agent_env.tasks.task import AnalysisHooks as AnalysisHooks
     from agent_env.tasks.task import CannotShift as CannotShift
@@ -35,6 +31,5 @@ if TYPE_CHECKING:
     from agent_env.tasks.task import PublishedScorer as PublishedScorer
     from agent_env.tasks.task import StrategyParts as StrategyParts
     from agent_env.tasks.task import Task as Task
-    from agent_env.tasks.tool_registry import TOOLS as TOOLS
 
 __getattr__, __dir__ = on_demand(__file__)

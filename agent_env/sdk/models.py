@@ -5,11 +5,7 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.models.addresses import COMPATIBLE as COMPATIBLE
-    from agent_env.models.addresses import NO_KEY as NO_KEY
-    from agent_env.models.addresses import base_url_of as base_url_of
     from agent_env.models.addresses import short_name as short_name
-    from agent_env.models.addresses import with_variable as with_variable
     from agent_env.models.apis.compatible import read_reply as read_reply
     from agent_env.models.chat import chat_message as chat_message
     from agent_env.models.chat import chat_tool as chat_tool

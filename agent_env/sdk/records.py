@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from agent_env.records.json_schema import one_of as one_of
     from agent_env.records.json_schema import or_null as or_null
     from agent_env.records.manifest import Manifest as Manifest
-    from agent_env.records.manifest import StudyUse as StudyUse
-    from agent_env.records.reach import ByName as ByName
-    from agent_env.records.reach import Code as Code
-    from agent_env.records.reach import Key as Key
-    from agent_env.records.reach import Money as Money
-    from agent_env.records.reach import Plain as Plain
     from agent_env.records.reach import Reach as Reach
-    from agent_env.records.reach import values_of as values_of
-    from agent_env.records.safe_files import LARGEST_SETTINGS as LARGEST_SETTINGS
-    from agent_env.records.safe_files import MOST_LINES as MOST_LINES
-    from agent_env.records.safe_files import check_database as check_database
-    from agent_env.records.safe_files import is_safe as is_safe
     from agent_env.records.safe_files import new_file as new_file
     from agent_env.records.safe_files import new_folder as new_folder
     from agent_env.records.safe_files import read_file as read_file

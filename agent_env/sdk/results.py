@@ -6,8 +6,6 @@ from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison as Comparison
-    from agent_env.analysis.contrast_text import contrast_mistakes as contrast_mistakes
-    from agent_env.analysis.contrast_text import planned_arms as planned_arms
     from agent_env.analysis.contrasts import disturbed_arms as disturbed_arms
     from agent_env.analysis.drawing import clean as clean
     from agent_env.analysis.drawing import literal as literal

@@ -5,104 +5,53 @@ from typing import TYPE_CHECKING
 from agent_env.sdk import on_demand
 
 if TYPE_CHECKING:
-    from agent_env.api.runs import Preflight as Preflight
-    from agent_env.api.runs import as_bool as as_bool
-    from agent_env.api.runs import preflight_wish as preflight_wish
-    from agent_env.episodes.calls.budget import RunBudget as RunBudget
-    from agent_env.episodes.calls.budget import RunLimits as RunLimits
     from agent_env.episodes.calls.options import CallOptions as CallOptions
-    from agent_env.episodes.calls.options import priced_facts as priced_facts
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
     from agent_env.graph.loop import EpisodeState as EpisodeState
     from agent_env.graph.loop import Loop as Loop
     from agent_env.graph.loop import Outcome as Outcome
-    from agent_env.graph.strategies import STRATEGIES as STRATEGIES
     from agent_env.mcp.connection import check_sdk as check_sdk
-    from agent_env.permits import NOTHING as NOTHING
     from agent_env.permits import Permit as Permit
-    from agent_env.permits import text_of as text_of
     from agent_env.protocols import Tool as Tool
-    from agent_env.registry import NO_PLUGINS as NO_PLUGINS
     from agent_env.registry import Registry as Registry
     from agent_env.registry import hook as hook
     from agent_env.registry import load_path as load_path
     from agent_env.registry import ours as ours
-    from agent_env.runs.comparing.compare import CompareOptions as CompareOptions
-    from agent_env.runs.comparing.compare import compare_tasks as compare_tasks
-    from agent_env.runs.comparing.compare import write_report as write_report
     from agent_env.runs.comparing.indexed_run import IndexedRun as IndexedRun
     from agent_env.runs.environment import Environment as Environment
     from agent_env.runs.environment import make_environment as make_environment
     from agent_env.runs.environment import open_environment as open_environment
     from agent_env.runs.forecast import forecast_text as forecast_text
-    from agent_env.runs.many import ListenerFor as ListenerFor
-    from agent_env.runs.many import ManyOptions as ManyOptions
-    from agent_env.runs.many import ModelRuns as ModelRuns
-    from agent_env.runs.many import make_all as make_all
-    from agent_env.runs.many import run_many as run_many
-    from agent_env.runs.options.keyword_types import CompareKeywords as CompareKeywords
     from agent_env.runs.options.keywords import Keyword as Keyword
     from agent_env.runs.options.keywords import from_arguments as from_arguments
-    from agent_env.runs.options.keywords import keyword_problem as keyword_problem
     from agent_env.runs.options.keywords import keywords_of as keywords_of
-    from agent_env.runs.options.keywords import with_keywords as with_keywords
-    from agent_env.runs.options.run_options import ReplayOptions as ReplayOptions
-    from agent_env.runs.options.run_options import ResumeOptions as ResumeOptions
     from agent_env.runs.options.run_options import RunOptions as RunOptions
-    from agent_env.runs.options.run_options import TrustRun as TrustRun
-    from agent_env.runs.options.run_options import reach_of as reach_of
-    from agent_env.runs.options.toml_lines import Place as Place
-    from agent_env.runs.options.toml_lines import TomlLines as TomlLines
-    from agent_env.runs.options.toml_lines import toml_text as toml_text
-    from agent_env.runs.options.toml_lines import with_files as with_files
-    from agent_env.runs.planning.conditions import conditions_of as conditions_of
     from agent_env.runs.planning.draft import Draft as Draft
     from agent_env.runs.planning.questions import samples_of as samples_of
     from agent_env.runs.planning.questions import task_of as task_of
-    from agent_env.runs.planning.questions_again import left_out_again as left_out_again
-    from agent_env.runs.planning.questions_again import made_again as made_again
     from agent_env.runs.planning.questions_again import questions_again as questions_again
-    from agent_env.runs.replay import replay as replay
     from agent_env.runs.resume import ask as ask
     from agent_env.runs.resume import begin_or_continue as begin_or_continue
-    from agent_env.runs.resume import check_resumed as check_resumed
     from agent_env.runs.run import Run as Run
     from agent_env.runs.scores.assessment import assess as assess
-    from agent_env.runs.scores.running_scores import SoFar as SoFar
-    from agent_env.runs.scores.running_scores import Spending as Spending
-    from agent_env.runs.scores.score import read_scores as read_scores
     from agent_env.runs.scores.score import score_folder as score_folder
     from agent_env.runs.screen.progress import Progress as Progress
-    from agent_env.runs.screen.progress import progress_shown as progress_shown
-    from agent_env.runs.screen.progress import scores_text as scores_text
     from agent_env.runs.start import Listener as Listener
-    from agent_env.runs.studies import Ask as Ask
     from agent_env.runs.study import runs_below as runs_below
     from agent_env.runs.waiting import wait_for as wait_for
-    from agent_env.sandbox.choose import SANDBOXES as SANDBOXES
-    from agent_env.sandbox.choose import UNSAFE as UNSAFE
     from agent_env.sandbox.programs import AGENT_PORT as AGENT_PORT
     from agent_env.sandbox.programs import AgentEnding as AgentEnding
     from agent_env.sandbox.programs import ConfinedAgent as ConfinedAgent
     from agent_env.sandbox.programs import start_agent as start_agent
-    from agent_env.wiring.components import versions as versions
-    from agent_env.wiring.mcp import unread_tools as unread_tools
-    from agent_env.wiring.models import keys_here as keys_here
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
-    from agent_env.wiring.registry import SCRIPTS as SCRIPTS
     from agent_env.wiring.registry import load_family as load_family
     from agent_env.wiring.trust import check_trust as check_trust
     from agent_env.wiring.trust import knows_study as knows_study
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
-    from agent_env.wiring.trust import record_run as record_run
-    from agent_env.wiring.trust import record_study as record_study
     from agent_env.wiring.web import WebOptions as WebOptions
-    from agent_env.wiring.web import check_store as check_store
-    from agent_env.wiring.web import open_sealed as open_sealed
-    from agent_env.wiring.web import store_path as store_path
     from agent_env.worker.host import each_of as each_of
 
 __getattr__, __dir__ = on_demand(__file__)

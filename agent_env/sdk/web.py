@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from agent_env.web.opened import Web as Web
     from agent_env.web.page_store import SqlitePages as SqlitePages
     from agent_env.web.providers.client import Patience as Patience
-    from agent_env.web.store_file import reading as reading
-    from agent_env.web.store_merge import problems as problems
     from agent_env.web.stored import page_key as page_key
 
 __getattr__, __dir__ = on_demand(__file__)

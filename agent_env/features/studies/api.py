@@ -10,12 +10,13 @@ import agent_env
 from agent_env.features.studies.folder import StudyFolder
 from agent_env.sdk.commands import say
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.run import Preflight, as_bool, preflight_wish, wait_for
+from agent_env.sdk.inside import Preflight, as_bool, preflight_wish
+from agent_env.sdk.run import wait_for
 
 if TYPE_CHECKING:
     from agent_env import Comparison, Run
+    from agent_env.sdk.inside import CompareKeywords
     from agent_env.sdk.results import ResultTable
-    from agent_env.sdk.run import CompareKeywords
 
 
 class Study:
@@ -50,7 +51,7 @@ class Study:
         """Writes study.toml with these entries into a new folder: `tasks` and `models` by name,
         `contrasts`, `budget`, and options of `run`. ConfigError where a study is there."""
         from agent_env.features.studies.example import write_study
-        from agent_env.sdk.run import toml_text
+        from agent_env.sdk.inside import toml_text
 
         write_study(Path(path), toml_text(plan))
         return cls(path)
@@ -76,7 +77,7 @@ class Study:
     ) -> dict[str, str]:
         """Begins the study, or runs whatever is missing of it; gives by TASK/MODEL why a run did
         not come to its end."""
-        from agent_env.sdk.run import ManyOptions, ResumeOptions, progress_shown
+        from agent_env.sdk.inside import ManyOptions, ResumeOptions, progress_shown
 
         preflight = preflight_wish(preflight)
         folder = StudyFolder(self.path)  # the file as it is now
@@ -124,7 +125,7 @@ class Study:
 
     def report(self, file: Path | str, /) -> None:
         """Writes one HTML page over all tasks and models."""
-        from agent_env.sdk.run import CompareOptions, compare_tasks, write_report
+        from agent_env.sdk.inside import CompareOptions, compare_tasks, write_report
 
         tasks = compare_tasks(CompareOptions((self.path,)), say)
         write_report(tasks, Path(file), say, title=f"study {self._folder.name}")

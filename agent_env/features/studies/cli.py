@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agent_env.sdk.commands import AsJson, Opt, Wide, print_table, say, side_by_side, tell_outcomes
+from agent_env.sdk.commands import AsJson, Opt, Wide, print_table, say
+from agent_env.sdk.inside import side_by_side, tell_outcomes
 
 if TYPE_CHECKING:
     from agent_env.features.studies.folder import StudyFolder
-    from agent_env.sdk.run import ListenerFor
+    from agent_env.sdk.inside import ListenerFor
 
 StudyPath = Annotated[
     Path, typer.Argument(help="A study's folder, or its study.toml.", metavar="STUDY")
@@ -52,7 +53,7 @@ def check(
     Example: agent-env study check web-and-code
     """
     from agent_env.features.studies.folder import StudyFolder
-    from agent_env.sdk.commands import print_checks
+    from agent_env.sdk.inside import print_checks
 
     opened = StudyFolder(folder)
     opened.allow(say)
@@ -68,7 +69,7 @@ def run(folder: StudyPath, no_preflight: NoPreflight = False, anyway: Anyway = F
     Example: agent-env study run web-and-code
     """
     from agent_env.features.studies.folder import StudyFolder
-    from agent_env.sdk.run import ManyOptions
+    from agent_env.sdk.inside import ManyOptions
 
     opened = StudyFolder(folder)
     how = ManyOptions(preflight="anyway" if anyway else "off" if no_preflight else "on")

@@ -16,28 +16,28 @@ from pydantic import ValidationError
 from agent_env.features.studies.plan import Budget, StudyPlan, Texts
 from agent_env.features.studies.read import FILE, plan_of, read_text
 from agent_env.sdk.errors import ConfigError, DatasetError, DatasetErrors, first_problem
-from agent_env.sdk.records import Stored, StudyUse, read_file, replace_file
-from agent_env.sdk.run import (
+from agent_env.sdk.inside import (
     NOTHING,
     ListenerFor,
     ManyOptions,
     ModelRuns,
     ResumeOptions,
-    Run,
-    RunOptions,
+    RunFolder,
+    StudyUse,
     TomlLines,
     check_resumed,
+    digest,
     knows_study,
     make_all,
-    own_call,
     record_run,
     record_study,
     run_many,
 )
-from agent_env.sdk.trace import RunFolder, digest
+from agent_env.sdk.records import Stored, read_file, replace_file
+from agent_env.sdk.run import Run, RunOptions, own_call
 
 if TYPE_CHECKING:
-    from agent_env.sdk.run import RunBudget
+    from agent_env.sdk.inside import RunBudget
 
 RECORD = "study.json"
 CHANGEABLE = frozenset(
@@ -268,7 +268,7 @@ class StudyFolder:
 
     def _adopt(self, options: ResumeOptions, note: Callable[[str], None]) -> None:
         """Brings the allowed changes into the runs that were made before."""
-        from agent_env.sdk.run import priced_facts
+        from agent_env.sdk.inside import priced_facts
 
         for run, place in ((Run(place.path), place) for place in self.places()):
             try:
@@ -327,7 +327,7 @@ def contrasts_of(runs: Iterable[Path]) -> tuple[Texts, Texts]:
 
 
 def _budget(whose: str, budget: Budget) -> RunBudget | None:
-    from agent_env.sdk.run import RunBudget
+    from agent_env.sdk.inside import RunBudget
 
     return None if budget == Budget() else RunBudget(budget.as_limits(), whose=whose)
 

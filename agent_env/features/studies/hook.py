@@ -9,7 +9,7 @@ from agent_env.features.studies.folder import contrasts_of as contrasts_of
 from agent_env.features.studies.read import FILE
 from agent_env.sdk.commands import say
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.run import Ask, ManyOptions, ResumeOptions
+from agent_env.sdk.inside import Ask, ManyOptions, ResumeOptions
 
 
 def resume(path: Path, options: ResumeOptions) -> bool:

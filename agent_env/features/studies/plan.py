@@ -9,35 +9,35 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, model_validator
 
-from agent_env.sdk.family import METRICS, SCORERS, TOOLS, bare_name, option_texts, said_in
-from agent_env.sdk.models import COMPATIBLE, NO_KEY, base_url_of, with_variable
-from agent_env.sdk.records import (
+from agent_env.sdk.family import option_texts
+from agent_env.sdk.inside import (
+    COMPATIBLE,
+    METRICS,
+    NO_KEY,
+    SANDBOXES,
+    SCORERS,
+    SCRIPTS,
+    STRATEGIES,
+    TOOLS,
+    UNSAFE,
     ByName,
     Code,
     Key,
-    ModelFacts,
     Money,
     Plain,
-    Reach,
-    Record,
-    StudyUse,
-    values_of,
-)
-from agent_env.sdk.run import (
-    FAMILIES,
-    SANDBOXES,
-    SCRIPTS,
-    STRATEGIES,
-    UNSAFE,
-    Permit,
     RunLimits,
-    RunOptions,
-    from_arguments,
-    keywords_of,
+    StudyUse,
+    bare_name,
+    base_url_of,
     reach_of,
+    said_in,
     text_of,
+    values_of,
     with_files,
+    with_variable,
 )
+from agent_env.sdk.records import ModelFacts, Reach, Record
+from agent_env.sdk.run import FAMILIES, Permit, RunOptions, from_arguments, keywords_of
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
 """Of a task or model of the study: a folder's name and a label."""

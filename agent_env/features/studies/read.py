@@ -13,18 +13,19 @@ from typing import Any
 from pydantic import ValidationError
 
 from agent_env.features.studies.plan import PLURALS, Budget, StudyPlan, budget_problem
-from agent_env.sdk.commands import MCP, SERVER, WHAT, WORDS
+from agent_env.sdk.commands import WHAT
 from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetErrors, user_problem
-from agent_env.sdk.records import Condition, ModelFacts, read_file
-from agent_env.sdk.run import (
-    Permit,
+from agent_env.sdk.inside import (
+    MCP,
+    SERVER,
+    WORDS,
     Place,
-    RunOptions,
     TomlLines,
     conditions_of,
     keyword_problem,
-    keywords_of,
 )
+from agent_env.sdk.records import Condition, ModelFacts, read_file
+from agent_env.sdk.run import Permit, RunOptions, keywords_of
 
 FILE = "study.toml"
 ELSEWHERE = {
@@ -165,7 +166,7 @@ class _Reading:
 
     def _check_contrasts(self, plan: StudyPlan, asked: Mapping[str, Sequence[Condition]]) -> None:
         """Notes contrasts that no task has the conditions for."""
-        from agent_env.sdk.results import contrast_mistakes, planned_arms
+        from agent_env.sdk.inside import contrast_mistakes, planned_arms
 
         models, lacking = list(plan.models), list[dict[str, str]]()
         for conditions in asked.values():
@@ -180,7 +181,8 @@ class _Reading:
 
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake hides them."""
-        from agent_env.sdk.run import FAMILIES, unread_tools
+        from agent_env.sdk.inside import unread_tools
+        from agent_env.sdk.run import FAMILIES
 
         with self._noted("tasks", task, "task"):
             family = options.plugins.find(FAMILIES, options.task)

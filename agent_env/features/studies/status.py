@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agent_env.features.studies.folder import StudyFolder
+    from agent_env.sdk.inside import Spending
     from agent_env.sdk.results import Estimate, ResultTable
-    from agent_env.sdk.run import Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class RunStatus:
 
 def status_of(study: StudyFolder) -> list[RunStatus]:
     """A row for each run that the plan asks for, in its order."""
-    from agent_env.sdk.run import SoFar
+    from agent_env.sdk.inside import SoFar
 
     rows = []
     for place in study.places():
@@ -65,8 +65,8 @@ def status_of(study: StudyFolder) -> list[RunStatus]:
 
 
 def status_table(folder: Path, rows: Sequence[RunStatus]) -> ResultTable:
+    from agent_env.sdk.inside import scores_text
     from agent_env.sdk.results import Column, ResultTable
-    from agent_env.sdk.run import scores_text
 
     columns = (
         Column("run"), Column("state"), Column("finished"), Column("of"), Column("failed"),

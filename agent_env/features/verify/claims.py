@@ -22,35 +22,35 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from agent_env.sdk.commands import Opt
-from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError, EpisodeError, boundary
+from agent_env.sdk.errors import AgentEnvError, ConfigError, DatasetError, EpisodeError
 from agent_env.sdk.family import Task, by_digest, parse_condition
-from agent_env.sdk.models import Model
-from agent_env.sdk.records import Condition, Episode, Sample, Score, is_safe, read_file
-from agent_env.sdk.run import (
+from agent_env.sdk.inside import (
     NO_PLUGINS,
+    PLACES,
     ReplayOptions,
-    Run,
+    TraceError,
     TrustRun,
-    load_family,
-    make_model,
+    begun_in,
+    boundary,
+    digest,
+    earlier_scores,
+    is_safe,
+    read_events,
+    traces_of,
+    version_of,
     versions,
 )
+from agent_env.sdk.models import Model
+from agent_env.sdk.records import Condition, Episode, Sample, Score, read_file
+from agent_env.sdk.run import Run, load_family, make_model
 from agent_env.sdk.trace import (
-    PLACES,
     EpisodeKey,
     EpisodeResumed,
     EpisodeStarted,
     Event,
     ModelCalled,
     ToolCalled,
-    TraceError,
-    begun_in,
-    digest,
-    earlier_scores,
     parse_samples,
-    read_events,
-    traces_of,
-    version_of,
 )
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ async def _traces(case: Case) -> Judgement:
 
 async def _questions(case: Case) -> Judgement:
     """The samples are those that were asked, and their source gives them again."""
-    from agent_env.sdk.run import left_out_again, made_again
+    from agent_env.sdk.inside import left_out_again, made_again
 
     run, manifest = case.run, case.run.manifest
     data = run.read("samples.jsonl")
@@ -303,7 +303,7 @@ async def _wrong_answer(
 
 
 async def _requests(case: Case) -> Judgement:
-    from agent_env.sdk.run import replay
+    from agent_env.sdk.inside import replay
 
     run = case.run
     agents = [c.name for c in run.manifest.conditions if c.agent is not None]
@@ -322,7 +322,7 @@ async def _requests(case: Case) -> Judgement:
 
 async def _pages(case: Case) -> Judgement:
     """Pages have the digests that are their names, and all that were read are among them."""
-    from agent_env.sdk.web import problems
+    from agent_env.sdk.inside import problems
 
     run, manifest, traces = case.run, case.run.manifest, case.traces
     plain = {c.name for c in manifest.conditions if c.disturbance is None and c.today is None}
@@ -367,7 +367,7 @@ async def _pages(case: Case) -> Judgement:
 
 def _store(run: Run) -> SqlitePages | None:
     """The run's own store, else the one that it names, else the sealed web, made again."""
-    from agent_env.sdk.run import check_store, open_sealed, store_path
+    from agent_env.sdk.inside import check_store, open_sealed, store_path
     from agent_env.sdk.web import SqlitePages
 
     manifest, settings = run.manifest, run.manifest.web_settings
@@ -386,7 +386,7 @@ def _store(run: Run) -> SqlitePages | None:
 
 def _context_problems(run: Run, traces: Mapping[str, Sequence[Event]]) -> Iterator[str]:
     """Episodes under cited pages whose text is not that of the run's file."""
-    from agent_env.sdk.trace import episode_contexts, read_copies
+    from agent_env.sdk.inside import episode_contexts, read_copies
 
     copies = read_copies(run, run.manifest)
     for read in episode_contexts(run) if copies else ():
@@ -463,7 +463,7 @@ async def _figures(case: Case) -> Judgement:
 
 def report_of(run: Run) -> dict[str, Any]:
     """The figures that `agent-env show --json` prints, computed from the traces."""
-    from agent_env.sdk.run import read_scores
+    from agent_env.sdk.inside import read_scores
 
     scores = read_scores(run, None, lambda text: None, keep=False)
     whole: dict[str, Any] = json.loads(json.dumps(scores.as_json(False)))

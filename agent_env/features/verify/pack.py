@@ -36,10 +36,17 @@ from agent_env.features.verify.claims import (
 )
 from agent_env.sdk.commands import Opt
 from agent_env.sdk.errors import ConfigError, DatasetError, StorageError, first_problem
-from agent_env.sdk.records import LARGEST_SETTINGS, MOST_LINES, check_database, new_file, read_file
-from agent_env.sdk.run import Run, keys_here
-from agent_env.sdk.trace import BEGUN, PLACES
-from agent_env.sdk.web import reading
+from agent_env.sdk.inside import (
+    BEGUN,
+    LARGEST_SETTINGS,
+    MOST_LINES,
+    PLACES,
+    check_database,
+    keys_here,
+    reading,
+)
+from agent_env.sdk.records import new_file, read_file
+from agent_env.sdk.run import Run
 
 DIGESTS: Final = "digests.json"
 FOLDER = "run/"
@@ -142,7 +149,7 @@ def pack(options: PackOptions, note: Callable[[str], None]) -> Packed:
 
 def _files_of(run: Run, scratch: Path) -> dict[str, Path]:
     """The files by their names in the pack; databases as copies without journals."""
-    from agent_env.sdk.run import store_path
+    from agent_env.sdk.inside import store_path
 
     names = ["run.json", "samples.jsonl", "materials.jsonl", "scores.jsonl", "scored.json", BEGUN]
     names += [use.file for use in run.manifest.contexts]
@@ -244,7 +251,7 @@ def _licences(store_file: Path | None) -> Counter[str]:
 
 async def verify_target(options: VerifyOptions, note: Callable[[str], None]) -> Verification:
     """Judges the claims of a pack, or of a run's folder."""
-    from agent_env.sdk.run import check_trust
+    from agent_env.sdk.inside import check_trust
 
     with opened(options.target) as case:
         case.dataset = options.dataset

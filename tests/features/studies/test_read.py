@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from agent_env.runs.options.toml_lines import TomlLines, toml_text
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
 from agent_env.features.studies.folder import StudyFolder
 from agent_env.features.studies.read import plan_of, read_text
+from agent_env.runs.options.toml_lines import TomlLines, toml_text
 from agent_env.wiring.trust import own_call
 
 GOOD = """\

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.runs.ray.engine import check_engine
+from agent_env.features.ray.engine import check_engine
 from tests import ROOT
 
 needs_ray = pytest.mark.skipif(find_spec("ray") is None, reason="needs the extra ray")

@@ -5,7 +5,12 @@ import asyncio
 import pytest
 
 from agent_env.episodes.calls.retries import Retries
-from agent_env.episodes.remote.coordinator import (
+from agent_env.episodes.run_folder import EpisodeKey
+from agent_env.episodes.runner import utc_now
+from agent_env.episodes.trace.fold import Recording, fold
+from agent_env.episodes.trace.lines import TraceWriter, read_trace
+from agent_env.errors import RunStopped, StorageError
+from agent_env.features.ray.coordinator import (
     CallEnd,
     Coordinator,
     EpisodeLease,
@@ -14,11 +19,6 @@ from agent_env.episodes.remote.coordinator import (
     StreamedTrace,
     remote_calls,
 )
-from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.runner import utc_now
-from agent_env.episodes.trace.fold import Recording, fold
-from agent_env.episodes.trace.lines import TraceWriter, read_trace
-from agent_env.errors import RunStopped, StorageError
 from agent_env.graph.loop import AgentLoop
 from agent_env.records.schema import Message, Reply, Usage
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled

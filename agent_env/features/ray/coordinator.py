@@ -19,26 +19,34 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
-from agent_env.episodes.calls.budget import ConcurrencyLimit, Reservation, RunBudget
-from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.options import open_calls
-from agent_env.episodes.calls.retries import Breaker, Outage, Retries, error_kind
-from agent_env.episodes.rerun.resume import TraceOpener
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.runner import utc_now
-from agent_env.episodes.trace.lines import TraceWriter
-from agent_env.episodes.trace.texts import Texts
-from agent_env.errors import ModelError, RunStopped, StorageError
-from agent_env.graph.meter import estimated_tokens
-from agent_env.records.schema import Message, ModelFacts, ToolSpec, Usage
-from agent_env.records.trace_events import (
+from agent_env.sdk.errors import ModelError, RunStopped, StorageError
+from agent_env.sdk.inside import (
+    Breaker,
+    Calls,
+    ConcurrencyLimit,
+    Outage,
+    Reservation,
+    Retries,
+    RunBudget,
+    RunFolder,
+    TraceOpener,
+    error_kind,
+    estimated_tokens,
+    open_calls,
+    utc_now,
+)
+from agent_env.sdk.records import Message, ModelFacts, ToolSpec, Usage
+from agent_env.sdk.trace import (
     EpisodeFailed,
     EpisodeFinished,
+    EpisodeKey,
     EpisodeResumed,
     EpisodeStarted,
     Event,
     ModelCalled,
+    Texts,
     ToolCalled,
+    TraceWriter,
 )
 
 Reason = Literal["tokens", "cost", "time", "failures"]

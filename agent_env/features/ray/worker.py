@@ -9,15 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import RunStopped, StorageError
-from agent_env.permits import Permit
-from agent_env.runs.run import Run
-from agent_env.wiring.components import open_components, versions
-from agent_env.wiring.models import health_of
+from agent_env.sdk.errors import RunStopped, StorageError
+from agent_env.sdk.inside import health_of, open_components, versions
+from agent_env.sdk.run import Permit, Run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import EpisodeKey
-    from agent_env.episodes.runner import Runner
+    from agent_env.sdk.inside import Runner
+    from agent_env.sdk.trace import EpisodeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +84,15 @@ class Worker:
         return None, opened.result()
 
     async def _serve(self, opened: asyncio.Future[str | None]) -> None:
-        from agent_env.episodes.calls.options import allow_open_files, outage_of, retries_of
-        from agent_env.episodes.rerun.resume import limits_of
-        from agent_env.episodes.runner import Runner
-        from agent_env.graph.loop import AgentLoop
-        from agent_env.records.manifest import Manifest
+        from agent_env.sdk.inside import (
+            AgentLoop,
+            Runner,
+            allow_open_files,
+            limits_of,
+            outage_of,
+            retries_of,
+        )
+        from agent_env.sdk.records import Manifest
 
         parcel = self._parcel
         allow_open_files(parcel.concurrency)
@@ -137,9 +139,9 @@ class Worker:
             self._running.discard(task)
 
     async def _run(self, key: EpisodeKey) -> EpisodeEnd:
-        from agent_env.episodes.calls.options import max_output, retries_of
-        from agent_env.episodes.remote.coordinator import LimitRefusal, StreamedTrace, remote_calls
-        from agent_env.episodes.trace.fold import Recording
+        from agent_env.features.ray.coordinator import LimitRefusal, StreamedTrace, remote_calls
+        from agent_env.sdk.inside import max_output, retries_of
+        from agent_env.sdk.trace import Recording
 
         assert self._runner is not None  # started
         opened = await self._post.ask("open", self._name, key)

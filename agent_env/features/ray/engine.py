@@ -19,16 +19,15 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError, RunStopped, StorageError
-from agent_env.extras import need_extra
-from agent_env.runs.ray.worker import EpisodeEnd, Parcel, Worker
-from agent_env.runs.run import Run
-from agent_env.runs.start import Listener
-from agent_env.wiring.components import versions
+from agent_env.features.ray.worker import EpisodeEnd, Parcel, Worker
+from agent_env.sdk.commands import need_extra
+from agent_env.sdk.errors import ConfigError, RunStopped, StorageError
+from agent_env.sdk.inside import versions
+from agent_env.sdk.run import Listener, Run
 
 if TYPE_CHECKING:
-    from agent_env.episodes.calls.budget import RunLimits
-    from agent_env.episodes.run_folder import EpisodeKey, RunFolder
+    from agent_env.sdk.inside import RunFolder, RunLimits
+    from agent_env.sdk.trace import EpisodeKey
 
 LOSSES = 5
 """Workers that an episode may lose before it is left unfinished; tries to start the first."""
@@ -50,8 +49,7 @@ async def run_on_ray(
     strict: bool = True,
 ) -> None:
     """As `run_episodes`, over the cluster of RAY_ADDRESS, or of this machine alone."""
-    from agent_env.episodes.calls.budget import RunBudget
-    from agent_env.episodes.calls.options import change_run_limits, run_limits
+    from agent_env.sdk.inside import RunBudget, change_run_limits, run_limits
 
     if limits is not None:
         change_run_limits(run, limits)
@@ -133,7 +131,7 @@ class _Spread:
     pace: str = ""
 
     async def run(self, samples: Any) -> None:
-        from agent_env.episodes.run_folder import pending
+        from agent_env.sdk.inside import pending
 
         manifest = self.folder.manifest
         missing = pending(self.folder, samples, manifest.conditions, manifest.repeats)
@@ -326,8 +324,8 @@ class _CoordinatorActor:
     """A Coordinator that can be reached from other nodes."""
 
     def __init__(self, path: str, concurrency: int) -> None:
-        from agent_env.episodes.remote.coordinator import Coordinator
-        from agent_env.episodes.run_folder import RunFolder
+        from agent_env.features.ray.coordinator import Coordinator
+        from agent_env.sdk.inside import RunFolder
 
         self._keeper = Coordinator.of(RunFolder(Path(path)), concurrency)
 
