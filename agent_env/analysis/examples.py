@@ -13,7 +13,7 @@ from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.statistics.provenance import reason_of
 from agent_env.analysis.study import Arm, Observation
 from agent_env.records.schema import Sample
-from agent_env.tasks.judging import gold_text, sample_question
+from agent_env.tasks.sample_texts import gold_text, sample_question
 
 
 @dataclass(frozen=True, slots=True)

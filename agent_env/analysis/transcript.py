@@ -24,7 +24,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
-from agent_env.tasks.judging import gold_text
+from agent_env.tasks.sample_texts import gold_text
 
 DATES = 400
 """Characters of a list of dates that are shown."""

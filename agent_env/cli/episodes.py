@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from dataclasses import asdict, replace
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,10 +16,8 @@ from agent_env.cli.run import AsJson, RunPath, Wide, for_each_run, listening, pr
 from agent_env.records.options import Opt
 
 if TYPE_CHECKING:
-    from agent_env.episodes.calls.budget import RunBudget
     from agent_env.runs.options.run_options import ForkOptions, ReplayOptions
     from agent_env.runs.run import Run
-    from agent_env.runs.scores.judge import JudgeOptions
 
 MAX_SHOWN = 3
 """Episodes with drift that are printed with their diff."""
@@ -176,71 +173,3 @@ def list_episodes(
         print_table(episode_table(rows, totals), wide)
 
     for_each_run(folder, show, as_json)
-
-
-MAX_LETTERS = 300
-"""Letters of a reply or an error."""
-
-
-@with_options("agent_env.runs.scores.judge:JudgeOptions")
-def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
-    """Have a model judge the answers of a run; its verdicts go into the traces.
-
-    Scores stay those of the answer parser; `show` tells how many each judge calls right.
-
-    Example: agent-env episodes judge runs/td --model compatible/Qwen/Qwen3-8B
-    --base-url http://127.0.0.1:8000/v1 --limit 200
-    """
-    from agent_env.runs.scores.judge import judge_budget
-
-    budget = judge_budget(options, say)  # of all runs together
-
-    def judge_one(path: Path, name: str) -> None:
-        _judge(replace(options, run=path), budget, as_json)
-
-    for_each_run(options.run, judge_one, as_json)
-
-
-def _judge(options: JudgeOptions, budget: RunBudget, as_json: bool) -> None:
-    import asyncio
-
-    from agent_env.episodes.calls.options import model_facts
-    from agent_env.errors import RunStopped
-    from agent_env.runs.scores.judge import judge_run, rates
-
-    run, model = options.run, options.model
-    try:
-        result = asyncio.run(judge_run(options, say, budget))
-    except RunStopped as exc:
-        text = f"stopped: {exc}; the verdicts so far are in the traces, the same command goes on"
-        raise RunStopped(text, reason=exc.reason) from exc
-    facts = model_facts(options.calls.prices, model, lambda text: None)
-    judges = rates(run, lambda text: None, {model: facts} if facts else None)
-    if as_json:
-        fields = {"run": str(run), "metric": result.metric, "chosen": result.chosen}
-        fields |= {"without_text": result.without_text, "kept": result.kept}
-        rows = [row.as_json() for row in judges]
-        print(json.dumps({**fields, "says": dict(result.says), "judges": rows}))
-    else:
-        new = (
-            ", ".join(f"{number} {says}" for says, number in sorted(result.says.items())) or "none"
-        )
-        print(f"{result.chosen} answers by '{result.metric}'; new verdicts: {new}")
-        if result.kept:
-            print(f"{result.kept} were judged before on the same prompt; --again asks again")
-        if result.without_text:
-            print(f"{result.without_text} hold no text, so there is nothing to judge")
-        if judges:
-            from agent_env.analysis.judges import judge_table
-
-            print_table(judge_table(judges, f"judges · {run}"))
-    if (error := result.first.get("failed")) is not None:
-        say(f"failed {result.says['failed']} times, the first time: {_beginning(error)}")
-    if result.has_no_result:
-        if (reply := result.first.get("unparsable")) is not None:
-            say(f"no reply ends with a verdict; the first one begins: {_beginning(reply)}")
-        sys.exit(1)
-
-
-def _beginning(text: str) -> str:
-    return shorten(text, MAX_LETTERS, placeholder=" …") or "(nothing)"

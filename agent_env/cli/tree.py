@@ -48,7 +48,6 @@ COMMANDS: Mapping[str, str] = {
     "episodes.list": "episodes:list_episodes",
     "episodes.fork": "episodes:fork",
     "episodes.forks": "episodes:forks",
-    "episodes.judge": "episodes:judge",
     "episodes.trust": "plugins:trust",
     "questions.generate": "generate:generate",
     "serve.model": "local:serve_model",

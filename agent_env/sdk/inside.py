@@ -9,6 +9,7 @@ from agent_env.sdk import on_demand
 if TYPE_CHECKING:
     from agent_env.analysis.contrast_text import contrast_mistakes as contrast_mistakes
     from agent_env.analysis.contrast_text import planned_arms as planned_arms
+    from agent_env.analysis.totals import sum_known as sum_known
     from agent_env.api.runs import Preflight as Preflight
     from agent_env.api.runs import as_bool as as_bool
     from agent_env.api.runs import preflight_wish as preflight_wish
@@ -19,15 +20,21 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import Reservation as Reservation
     from agent_env.episodes.calls.budget import RunBudget as RunBudget
     from agent_env.episodes.calls.budget import RunLimits as RunLimits
+    from agent_env.episodes.calls.caller import Caller as Caller
     from agent_env.episodes.calls.caller import Calls as Calls
+    from agent_env.episodes.calls.caller import CallTry as CallTry
+    from agent_env.episodes.calls.caller import RequestDigest as RequestDigest
+    from agent_env.episodes.calls.caller import failure_fields as failure_fields
     from agent_env.episodes.calls.options import allow_open_files as allow_open_files
     from agent_env.episodes.calls.options import change_run_limits as change_run_limits
     from agent_env.episodes.calls.options import max_output as max_output
+    from agent_env.episodes.calls.options import model_facts as model_facts
     from agent_env.episodes.calls.options import open_calls as open_calls
     from agent_env.episodes.calls.options import outage_of as outage_of
     from agent_env.episodes.calls.options import priced_facts as priced_facts
     from agent_env.episodes.calls.options import retries_of as retries_of
     from agent_env.episodes.calls.options import run_limits as run_limits
+    from agent_env.episodes.calls.reply_cache import Asking as Asking
     from agent_env.episodes.calls.retries import Breaker as Breaker
     from agent_env.episodes.calls.retries import Outage as Outage
     from agent_env.episodes.calls.retries import Retries as Retries
@@ -45,17 +52,22 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import pending as pending
     from agent_env.episodes.runner import Runner as Runner
     from agent_env.episodes.runner import utc_now as utc_now
+    from agent_env.episodes.runner import work_through as work_through
     from agent_env.episodes.trace.lines import BEGUN as BEGUN
     from agent_env.episodes.trace.lines import PLACES as PLACES
+    from agent_env.episodes.trace.lines import Clock as Clock
     from agent_env.episodes.trace.lines import TraceError as TraceError
     from agent_env.episodes.trace.lines import read_events as read_events
+    from agent_env.episodes.trace.lines import stamp as stamp
     from agent_env.errors import boundary as boundary
     from agent_env.graph.loop import AgentLoop as AgentLoop
+    from agent_env.graph.meter import Meter as Meter
     from agent_env.graph.meter import estimated_tokens as estimated_tokens
     from agent_env.graph.strategies import STRATEGIES as STRATEGIES
     from agent_env.models.addresses import COMPATIBLE as COMPATIBLE
     from agent_env.models.addresses import NO_KEY as NO_KEY
     from agent_env.models.addresses import base_url_of as base_url_of
+    from agent_env.models.addresses import base_urls as base_urls
     from agent_env.models.addresses import with_variable as with_variable
     from agent_env.permits import NOTHING as NOTHING
     from agent_env.permits import text_of as text_of
@@ -73,6 +85,9 @@ if TYPE_CHECKING:
     from agent_env.records.safe_files import MOST_LINES as MOST_LINES
     from agent_env.records.safe_files import check_database as check_database
     from agent_env.records.safe_files import is_safe as is_safe
+    from agent_env.records.schema import JudgeCall as JudgeCall
+    from agent_env.records.schema import Verdict as Verdict
+    from agent_env.records.trace_events import Judged as Judged
     from agent_env.registry import NO_PLUGINS as NO_PLUGINS
     from agent_env.runs.comparing.compare import CompareOptions as CompareOptions
     from agent_env.runs.comparing.compare import compare_tasks as compare_tasks
@@ -85,6 +100,7 @@ if TYPE_CHECKING:
     from agent_env.runs.options.keyword_types import CompareKeywords as CompareKeywords
     from agent_env.runs.options.keywords import keyword_problem as keyword_problem
     from agent_env.runs.options.keywords import with_keywords as with_keywords
+    from agent_env.runs.options.run_options import ApiKeyEnv as ApiKeyEnv
     from agent_env.runs.options.run_options import ReplayOptions as ReplayOptions
     from agent_env.runs.options.run_options import ResumeOptions as ResumeOptions
     from agent_env.runs.options.run_options import TrustRun as TrustRun

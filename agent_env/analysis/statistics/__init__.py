@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Literal
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import ResultTable
@@ -30,8 +31,9 @@ class Statistic:
     """Where it is among the tables: the smaller, the earlier."""
     section: str = "Noise, agreement, gain"
     """Its heading in the report."""
-    in_score: bool = False
-    """Whether `show` shows it, too."""
+    in_score: bool | Literal["alone"] = False
+    """Whether `show` shows it, too; `alone`: whatever its conditions, for `compare` does not unless
+    it is asked."""
     without_rows: str = ""
     """Why a table without rows has none, and what would give it some."""
 

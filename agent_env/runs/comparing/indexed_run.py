@@ -18,7 +18,7 @@ from agent_env.errors import AgentEnvError
 from agent_env.extras import FOR_FIGURES, missing_of
 from agent_env.records.safe_files import check_database
 from agent_env.runs.run import Run
-from agent_env.tasks.judging import sample_question
+from agent_env.tasks.sample_texts import sample_question
 
 if TYPE_CHECKING:
     from agent_env.analysis.first_page import FirstPage

@@ -11,8 +11,8 @@ from agent_env.episodes.trace.fold import fold
 from agent_env.errors import AgentEnvError
 from agent_env.records.schema import Score
 from agent_env.records.trace_events import Event
-from agent_env.tasks.judging import gold_text
 from agent_env.tasks.modifiers import modifier_of
+from agent_env.tasks.sample_texts import gold_text
 
 if TYPE_CHECKING:
     from agent_env.runs.run import Run

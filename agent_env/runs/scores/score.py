@@ -15,7 +15,6 @@ from agent_env.registry import NO_OBJECTS, Objects
 
 if TYPE_CHECKING:
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.judges import JudgeRates
     from agent_env.analysis.result_tables import ResultTable
     from agent_env.analysis.summary import AfterCutoff
     from agent_env.episodes.results import Rescoring
@@ -62,7 +61,6 @@ class RunScores:
     digest: str
     """Of what was said and done; see `digest_of`."""
     rescored: Rescoring
-    judges: tuple[JudgeRates, ...]
     late: AfterCutoff | None
     facts: ModelFacts | None
     has_recorded_scores: bool = False
@@ -89,30 +87,26 @@ class RunScores:
         return replace(words, title=self.title, rows=words.rows[:SENTENCES], notes=())
 
     def tables(self) -> list[ResultTable]:
-        from agent_env.analysis.judges import judge_table
         from agent_env.analysis.statistics.results import conditions_table
 
         notes = [f"{name}: up to {most} tries at a sample, where the run asks {asked}"
                  for name, (most, asked) in tries(self.folder, self.manifest).items()]  # fmt: skip
-        tables = [conditions_table(self.comparison, self.title, notes), *self._statistics()]
-        if self.judges:
-            tables.append(judge_table(self.judges, f"judges · {self.folder.path}"))
-        return tables
+        return [conditions_table(self.comparison, self.title, notes), *self._statistics()]
 
     def screen(self) -> list[ResultTable]:
-        """What is printed: the first conclusions, the scores, and what judges say; of a single
-        condition all tables, which `compare` has else."""
+        """What is printed: the first conclusions, the scores, and what `compare` has not; of a
+        single condition all tables."""
         words, (summary, *others) = self.sentences(), self.tables()
         if len(self.comparison.study.arms) > 1:
-            others = [table for table in others if table.name == "judges"]
+            others = self._statistics("alone")
         if not words.rows:
             return [summary, *others]
         return [words, replace(summary, title="Scores by condition"), *others]
 
-    def _statistics(self) -> list[ResultTable]:
+    def _statistics(self, kind: bool | str = True) -> list[ResultTable]:
         from agent_env.analysis.statistics import statistics_of, tables_of
 
-        shown = [each for each in statistics_of(self.comparison) if each.in_score]
+        shown = [s for s in statistics_of(self.comparison) if s.in_score in (kind, "alone")]
         return tables_of(self.comparison, shown)
 
     def as_json(self, with_changes: bool) -> dict[str, object]:
@@ -132,7 +126,6 @@ class RunScores:
             "after_cutoff": asdict(self.late) | {"count": len(self.late.samples)}
             if self.late
             else None,
-            "judges": [row.as_json() for row in self.judges],
             "tools_check": {
                 row.condition: asdict(row) for _, row in tools_checks(self.comparison.study.arms)
             },
@@ -209,7 +202,6 @@ def read_scores(
 ) -> RunScores:
     """Scores a run from its traces alone, at its prices or these; writes them to be kept."""
     from agent_env.analysis.comparison import Comparison
-    from agent_env.analysis.judges import judge_rates
     from agent_env.analysis.study import RunData, Study
     from agent_env.analysis.summary import after_cutoff
     from agent_env.episodes.contexts import describe_use
@@ -229,7 +221,6 @@ def read_scores(
         comparison=Comparison(Study.of([data], task)),
         digest=digest_of(manifest, (episode for episode, _ in scored)),
         rescored=against(earlier, [score for _, score in scored], task.scorer),
-        judges=tuple(judge_rates(run.samples_by_id, scored)),
         late=after_cutoff(run.samples, task.analysis.event_date, facts),
         facts=facts,
         has_recorded_scores=run.has_recorded_scores,

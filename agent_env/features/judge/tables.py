@@ -11,10 +11,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from agent_env.analysis.intervals import Estimate
-from agent_env.analysis.result_tables import Column, ResultTable
-from agent_env.analysis.totals import sum_known
-from agent_env.records.schema import Episode, JudgeCall, ModelFacts, Sample, Score
+from agent_env.sdk.inside import JudgeCall, sum_known
+from agent_env.sdk.records import Episode, ModelFacts, Sample
+from agent_env.sdk.results import Column, Comparison, Estimate, ResultTable, Statistic
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +46,21 @@ class JudgeRates:
 
 def judge_rates(
     samples: Mapping[str, Sample],
-    scored: Sequence[tuple[Episode, Score]],
+    scored: Sequence[tuple[Episode, Mapping[str, float]]],
     facts: Mapping[str, ModelFacts] | None = None,
 ) -> list[JudgeRates]:
-    """One for each judge and metric of which a trace tells, sorted; `facts` are prices by judge."""
+    """One for each judge and metric of which a trace tells, sorted, from episodes and metrics;
+    `facts` are prices by judge."""
     pairs = {(one.judge, one.metric) for episode, _ in scored for one in episode.judged}
     rates = []
     for judge, metric in sorted(pairs):
         counts: Counter[str] = Counter()
         right: list[tuple[str, float]] = []
         calls: list[JudgeCall] = []
-        for episode, score in scored:
+        for episode, metrics in scored:
             for one in episode.judged:
                 calls += one.calls if (one.judge, one.metric) == (judge, metric) else ()
-            if episode.status != "finished" or metric not in score.metrics:
+            if episode.status != "finished" or metric not in metrics:
                 continue
             says = last_verdict(episode, judge, metric)
             counts[says or "not asked"] += 1
@@ -98,15 +98,35 @@ def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:
     return next(reversed(readable or verdicts), None)
 
 
-def judge_table(rates: Sequence[JudgeRates], title: str) -> ResultTable:
+@Statistic(
+    "judges", order=130, section="Results", in_score="alone",
+    without_rows="No answer was judged; agent-env episodes judge has a model judge them.",
+).of  # fmt: skip
+def judges(comparison: Comparison) -> ResultTable:
+    """A row for each judge and metric of each run."""
+    samples = {sample.id: sample for sample in comparison.study.samples}
+    by_run: dict[str, list[tuple[Episode, Mapping[str, float]]]] = {}
+    for arm in comparison.study.arms:
+        pairs = ((each.episode, each.metrics) for each in arm.observations)
+        by_run.setdefault(arm.run, []).extend((e, metrics) for e, metrics in pairs if e)
+    return judge_table(
+        {run: judge_rates(samples, scored) for run, scored in by_run.items()},
+        "What do judges say of the answers?",
+    )
+
+
+def judge_table(by_run: Mapping[str, Sequence[JudgeRates]], title: str) -> ResultTable:
+    """The rates of each run by its name, which is a column where there are several."""
     heads = ("judged", "unparsable", "failed", "not asked")
     columns = (
-        Column("judge"), Column("metric"), *(Column(head, 0) for head in heads), Column("right"),
+        Column("run"), Column("judge"), Column("metric"), *(Column(head, 0) for head in heads),
+        Column("right"),
     )  # fmt: skip
     rows = tuple(
-        (row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
+        (run, row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
          row.right.cell)
-        for row in rates
+        for run, rates in by_run.items() for row in rates
     )  # fmt: skip
     note = "Right to the judge; 95 % intervals in which the answers to one query count together."
-    return ResultTable("judges", title, columns, rows, (note,))
+    table = ResultTable("judges", title, columns, rows, (note,))
+    return table if len(by_run) > 1 else table.of_columns(range(1, len(columns)))

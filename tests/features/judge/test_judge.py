@@ -18,12 +18,12 @@ from agent_env.episodes.results import episodes_of
 from agent_env.episodes.trace.lines import TraceError, is_finished, read_trace
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.families.time_puzzles.sample import TimePuzzle
+from agent_env.features.judge.judge import JudgeOptions, check_yes_or_no, judge_run, rates
 from agent_env.records.trace_events import Judged
 from agent_env.runs.options.run_options import ReplayOptions, ResumeOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.scores.judge import JudgeOptions, check_yes_or_no, judge_run, rates
 from agent_env.runs.scores.score import score_folder
 from agent_env.tasks.sample_files import samples_bytes
 from tests.commands import agent_env, serving
@@ -206,7 +206,7 @@ def test_the_command_line_judges_and_score_tells_the_rates(run):
     said = json.loads(done.stdout)
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
     told = json.loads(agent_env("show", str(run), "--json").stdout)
-    (judge,) = told["judges"]
+    (judge,) = told["tables"]["judges"]["rows"]
     assert (judge["right"]["value"], judge["judged"]) == (0.5, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
     shown = list(transcript(read_trace(next(Run(run).traces()))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_env.analysis.judges import judge_rates, last_verdict
+from agent_env.features.judge.tables import judge_rates, last_verdict
 from agent_env.records.schema import JudgeCall, Sample, Usage, Verdict
 from agent_env.testing import answer, puzzle
 from tests.ended import scored as scored_pair
@@ -25,7 +25,8 @@ def judged(says, judge=J, metric="answer"):
 
 
 def pair(sample, reader, *said):
-    return scored_pair({} if reader is None else {"answer": reader}, sample, judged=said)
+    episode, score = scored_pair({} if reader is None else {"answer": reader}, sample, judged=said)
+    return episode, score.metrics
 
 
 def made(*cells, query="q{n}"):
@@ -59,11 +60,11 @@ def test_judges_metrics_and_last_verdicts_are_counted_apart():
     first, second = judged("wrong"), judged("right")
     other = judged("wrong", judge="openai/k")
     dated = judged("wrong", metric="answer_time")
-    episode, score = pair("a", 1, first, second, judged("failed"), other, dated)
+    episode, metrics = pair("a", 1, first, second, judged("failed"), other, dated)
     assert last_verdict(episode, J, "answer") == "right"
     assert last_verdict(episode, J, "answer_time") == "wrong"
     assert last_verdict(episode, "openai/k", "answer_time") is None
-    rows = judge_rates({"a": puzzle("a")}, [(episode, score)])
+    rows = judge_rates({"a": puzzle("a")}, [(episode, metrics)])
     assert [(row.judge, row.metric) for row in rows] == [
         (J, "answer"), (J, "answer_time"), ("openai/k", "answer"),
     ]  # fmt: skip

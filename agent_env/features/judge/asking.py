@@ -13,24 +13,27 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from agent_env.episodes.calls.caller import (
+from agent_env.features.judge.prompt import read_verdict
+from agent_env.sdk.errors import EpisodeError
+from agent_env.sdk.inside import (
+    Asking,
     Caller,
     Calls,
     CallTry,
+    Clock,
+    JudgeCall,
+    Judged,
+    Meter,
     RequestDigest,
+    RunFolder,
+    Verdict,
     failure_fields,
+    stamp,
+    work_through,
 )
-from agent_env.episodes.calls.reply_cache import Asking
-from agent_env.episodes.run_folder import EpisodeKey, RunFolder
-from agent_env.episodes.runner import work_through
-from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
-from agent_env.episodes.trace.texts import Texts
-from agent_env.errors import EpisodeError
-from agent_env.graph.meter import Meter
-from agent_env.protocols import Model, ReplyOptions
-from agent_env.records.schema import Condition, JudgeCall, Message, Verdict
-from agent_env.records.trace_events import Judged
-from agent_env.tasks.judging import read_verdict
+from agent_env.sdk.models import Model, ReplyOptions
+from agent_env.sdk.records import Condition, Message
+from agent_env.sdk.trace import EpisodeKey, Texts, TraceWriter
 
 FAILED = "failed"
 """The verdict if no reply came; it is requested again the next time."""

@@ -12,25 +12,28 @@ from typing import Annotated
 
 from pydantic import JsonValue
 
-from agent_env.analysis.judges import JudgeRates, judge_rates
-from agent_env.episodes.calls.budget import ConcurrencyLimit, RunBudget
-from agent_env.episodes.calls.caller import Calls
-from agent_env.episodes.calls.options import CallOptions, outage_of, priced_facts
-from agent_env.episodes.calls.retries import Breaker
-from agent_env.episodes.judging import Case, Judge
-from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.episodes.runner import utc_now
-from agent_env.errors import ConfigError
-from agent_env.models.addresses import base_urls, with_variable
-from agent_env.models.settings import ModelParameters
-from agent_env.records.options import Opt, OptionGroup
-from agent_env.records.schema import Episode, ModelFacts, Score
-from agent_env.runs.options.run_options import ApiKeyEnv
-from agent_env.runs.run import Run
-from agent_env.runs.scores.score import score_folder
-from agent_env.tasks.judging import judge_prompt
-from agent_env.wiring.models import health_of, make_model
-from agent_env.wiring.trust import own_plugins
+from agent_env.features.judge.asking import Case, Judge
+from agent_env.features.judge.prompt import judge_prompt
+from agent_env.features.judge.tables import JudgeRates, judge_rates
+from agent_env.sdk.commands import Opt, OptionGroup
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import (
+    ApiKeyEnv,
+    Breaker,
+    Calls,
+    ConcurrencyLimit,
+    RunBudget,
+    base_urls,
+    health_of,
+    outage_of,
+    priced_facts,
+    utc_now,
+    with_variable,
+)
+from agent_env.sdk.models import ModelParameters
+from agent_env.sdk.records import Episode, ModelFacts, Score
+from agent_env.sdk.run import CallOptions, Run, make_model, own_plugins, score_folder
+from agent_env.sdk.trace import EpisodeKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,8 @@ def rates(
 ) -> list[JudgeRates]:
     """What the judges of the run say; empty without judges."""
     folder = Run(run)
-    return judge_rates(folder.samples_by_id, score_folder(folder, note), facts)
+    scored = [(episode, score.metrics) for episode, score in score_folder(folder, note)]
+    return judge_rates(folder.samples_by_id, scored, facts)
 
 
 def _cases(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_env.tasks.judging import judge_prompt, read_verdict
+from agent_env.features.judge.prompt import judge_prompt, read_verdict
 from agent_env.testing import puzzle
 from tests.ended import ended
 from tests.families.tdbench.leaders import current, question

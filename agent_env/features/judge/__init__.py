@@ -1,0 +1,7 @@
+"""A model judges the answers of a run: `episodes judge`. Its verdicts stand in the traces, beside
+the scores, which they do not change.
+"""
+
+from agent_env.sdk.family import Feature
+
+FEATURE = Feature("judge", tables=("agent_env.features.judge.tables:judges",))
