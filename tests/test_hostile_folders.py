@@ -307,7 +307,7 @@ def test_files_of_a_run_are_read_by_one_function():
     package = Path(__file__).parent.parent / "agent_env"
     users_own = {  # files that the user names, our own code, and one that was just set aside
         "episodes/results.py": 1, "episodes/rerun/fork.py": 1, "episodes/rerun/resume.py": 1,
-        "runs/skeletons/skeleton.py": 1, "runs/studies/example.py": 1,
+        "runs/skeletons/skeleton.py": 1, "features/studies/example.py": 1,
     }  # fmt: skip
     rooms = ("episodes", "runs", "features/viewer")
     sources = [file for room in rooms for file in (package / room).rglob("*.py")]

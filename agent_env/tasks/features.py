@@ -172,7 +172,7 @@ def feature_named(name: str, where: str) -> Feature:
     not installed."""
     found = next((each for each in features() if each.name == name), None)
     if found is None:
-        known = ", ".join(each.name for each in features()) or "none"
+        known = ", ".join(sorted(each.name for each in features())) or "none"
         raise ConfigError(
             f"{where} was made with the feature '{name}', which is not installed; "
             f"installed: {known}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from agent_env.errors import AgentEnvError, ToolError, place_of
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.protocols import ReplyOptions
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import (
@@ -19,6 +18,9 @@ from agent_env.records.schema import (
     ToolSpec,
     Usage,
 )
+
+if TYPE_CHECKING:
+    from agent_env.families.time_puzzles.sample import TimePuzzle
 
 
 class ScriptedModel:
@@ -140,6 +142,8 @@ def page(url: str, text: str, title: str = "A page") -> Page:
 
 def puzzle(name: str = "tp-0-00001", gold: Sequence[str] = ("1982-04-02",)) -> TimePuzzle:
     """A small puzzle with this gold answer."""
+    from agent_env.families.time_puzzles.sample import TimePuzzle
+
     return TimePuzzle(
         id=name,
         gold=tuple(gold),

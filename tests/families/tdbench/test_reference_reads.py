@@ -14,10 +14,10 @@ from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.features.facts.sealed import SealedWeb
 from agent_env.features.facts.site.sheet import LEVELS
 from agent_env.features.facts.tables.tables import FactTables
-from agent_env.features.judge.prompt import gold_text
 from agent_env.features.reference.policy import Reference
 from agent_env.records.schema import Condition, Message
 from agent_env.tasks.family import by_digest
+from agent_env.tasks.sample_texts import gold_text
 from agent_env.temporal.allen import RELATIONS
 from agent_env.tools.builtin.open_page import OpenPage
 from agent_env.tools.builtin.sql import Sql

@@ -1,40 +1,75 @@
-"""Without the folder of a family, or of a feature that is no base of others, the rest runs."""
+"""Without the folder of a family or a feature, and what is built on it, the rest is whole."""
 
+import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import agent_env
+from agent_env.cli.tree import Commands
 from tests.commands import Done
 
 PACKAGE = Path(agent_env.__file__).parent
+<<<<<<< HEAD:tests/families/test_left_out.py
 LEFT_OUT = [
     *sorted(f"families/{each.parent.name}" for each in PACKAGE.glob("families/*/__init__.py")),
     "features/audit", "features/clock", "features/doctor", "features/evidence", "features/interop",
     "features/papers",
 ]  # fmt: skip
+=======
+FOLDERS = sorted(
+    f"{ring}/{each.parent.name}"
+    for ring in ("families", "features") for each in PACKAGE.glob(f"{ring}/*/__init__.py")
+)  # fmt: skip
+
+
+@cache
+def bases(folder):
+    """The folders that its modules import."""
+    found = set()
+    for file in (PACKAGE / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                found.add("/".join(node.module.split(".")[1:3]))
+    return found & {*FOLDERS} - {folder}
+
+
+def gone_with(left_out):
+    """The folder, and what is built on it."""
+    gone = {left_out}
+    while more := {each for each in FOLDERS if bases(each) & gone} - gone:
+        gone |= more
+    return gone
+>>>>>>> b9d859fe (Without each folder of families and features, and what is built on it, the rest imports, runs, compares: a test of every folder):tests/test_left_out.py
 
 
 def package_without(left_out, place):
-    """A copy of links, but for one folder."""
-    folder, name = left_out.split("/")
+    """A copy of links, but for one folder and what is built on it."""
     copy = place / "agent_env"
-    (copy / folder).mkdir(parents=True)
+    copy.mkdir(parents=True)
     for each in PACKAGE.iterdir():
-        if each.name != folder:
+        if each.name not in ("families", "features"):
             (copy / each.name).symlink_to(each)
-    for each in (PACKAGE / folder).iterdir():
-        if each.name != name:
-            (copy / folder / each.name).symlink_to(each)
+    for ring in ("families", "features"):
+        (copy / ring).mkdir()
+        for each in (PACKAGE / ring).iterdir():
+            if f"{ring}/{each.name}" not in gone_with(left_out):
+                (copy / ring / each.name).symlink_to(each)
     return place
 
 
 FORKS = """
 import json, os, sys
 import bs4, httpx, httpx2, langgraph.graph, lxml.etree, numpy, pydantic, rich.console, typer
+for name in ("duckdb", "inspect_ai.log", "matplotlib.figure", "starlette.applications"):  # extras
+    try:
+        __import__(name)
+    except ImportError:
+        pass
 for line in sys.stdin:
     place, words = json.loads(line)
     if child := os.fork():
@@ -45,7 +80,10 @@ for line in sys.stdin:
     os.chdir(place)
     sys.path[0], sys.argv = place, ["agent-env", *words]
     from agent_env.cli.app import main
-    main()
+    if words:
+        main()
+    else:
+        exec(sys.stdin.read())
 """
 """Imports what others wrote, and forks for each command, which imports the package from its place:
 an interpreter of its own for each would import the same libraries thirty times."""
@@ -56,8 +94,8 @@ def ended_without():
     """Runs a command in a process of its own, in a package without one folder."""
     with subprocess.Popen([sys.executable, "-c", FORKS], stdin=-1, stdout=-1, text=True) as forks:
 
-        def ended_without(left_out, place, *words):
-            package_without(left_out, place)
+        def ended_without(left_out, place, *words, code=""):
+            (package_without(left_out, place) / "in").write_text(code)
             forks.stdin.write(json.dumps((str(place), words)) + "\n")
             forks.stdin.flush()
             code = int(forks.stdout.readline())
@@ -77,14 +115,65 @@ def said_without(ended_without):
     return said_without
 
 
-@pytest.mark.parametrize("left_out", LEFT_OUT)
-def test_what_is_left_runs_and_is_scored(left_out, said_without, tmp_path):
-    task = "traveler" if left_out == "families/time_puzzles" else "time-puzzles"
-    said = said_without(
-        left_out, tmp_path / "package", "run", task, "--limit", "1", "--condition", "base",
-        "--model", "reference", "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert "base" in said
+TASKS = {
+    "families/time_puzzles": ("time-puzzles", "base", "explicit"),
+    "families/traveler": ("traveler", "base", "python"),
+}
+"""What can be run, with two conditions."""
+WHOLE = """
+import json, pkgutil, sys, agent_env
+from importlib import import_module
+from agent_env.cli.tree import Commands
+found, failed = Commands(), []
+for each in pkgutil.walk_packages(agent_env.__path__, "agent_env.", onerror=failed.append):
+    if not each.name.endswith("__main__"):
+        try:
+            import_module(each.name)
+        except ModuleNotFoundError as exc:
+            if exc.name.startswith("agent_env"):
+                failed.append(each.name)
+def ended(*words):
+    sys.argv = ["agent-env", *words]
+    try:
+        main()
+    except SystemExit as exc:
+        return exc.code
+found.add_installed()
+task, *conditions = TASK or [""]
+asked = [word for each in conditions for word in ("--condition", each)]
+print(json.dumps({
+    "failed": failed, "commands": sorted(found.paths),
+    "run": TASK and ended("run", task, "--limit", "1", *asked, "--out", "run"),
+    "compare": TASK and ended("compare", "run"), "help": ended("run", "--help-all"),
+}))
+"""
+
+
+@pytest.mark.parametrize("left_out", FOLDERS)
+def test_what_is_left_is_whole_and_runs(left_out, ended_without, tmp_path):
+    gone = gone_with(left_out)
+    task = next((task for folder, task in TASKS.items() if folder not in gone), None)
+    ended = ended_without(left_out, tmp_path, code=WHOLE.replace("TASK", repr(task)))
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["failed"] == []
+    assert [told[name] for name in ("run", "compare", "help")] == [task and 0, task and 0, 0]
+    everything = Commands()
+    everything.add_installed()
+    modules = tuple(f"agent_env.{each.replace('/', '.')}." for each in gone)
+    kept = sorted(name for name, at in everything.paths.items() if not at.startswith(modules))
+    assert told["commands"] == kept
+
+
+def test_what_is_built_on_what():
+    built_on = {folder: gone_with(folder) - {folder} for folder in FOLDERS}
+    families = {each for each in FOLDERS if each.startswith("families/")}
+    assert {folder for folder, those in built_on.items() if those} == {
+        "features/answers", "features/extraction", "features/facts", "features/papers",
+        "features/reference", "features/serve",
+    }  # fmt: skip
+    assert built_on["features/serve"] == {"features/agents", "features/viewer"}
+    assert families <= built_on["features/facts"]
 
 
 def test_a_family_that_was_left_out_is_not_listed(said_without, tmp_path):
@@ -147,7 +236,7 @@ def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         f"agent-env: {disturbed} was made with the feature 'evidence', which is not installed; "
-        "installed: agents, clock"
+        "installed: agents, clock, judge"
     ]
     assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
 
@@ -182,7 +271,7 @@ def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, ended_witho
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
-        "installed: evidence, agents"
+        "installed: agents, evidence, judge"
     ]
 
 
