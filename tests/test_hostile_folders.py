@@ -309,7 +309,8 @@ def test_files_of_a_run_are_read_by_one_function():
         "episodes/results.py": 1, "episodes/rerun/fork.py": 1, "episodes/rerun/resume.py": 1,
         "runs/skeletons/skeleton.py": 1, "features/studies/example.py": 1,
     }  # fmt: skip
-    rooms = ("episodes", "runs", "features/viewer")
+    of_features = ("judge", "ray", "studies", "verify", "viewer")
+    rooms = ("episodes", "runs", *(f"features/{name}" for name in of_features))
     sources = [file for room in rooms for file in (package / room).rglob("*.py")]
     assert len(sources) > 60
     found = {str(file.relative_to(package)): _reads(file) for file in sources if _reads(file)}

@@ -165,17 +165,6 @@ def test_what_is_left_is_whole_and_runs(left_out, ended_without, tmp_path):
     assert told["commands"] == kept
 
 
-def test_what_is_built_on_what():
-    built_on = {folder: gone_with(folder) - {folder} for folder in FOLDERS}
-    families = {each for each in FOLDERS if each.startswith("families/")}
-    assert {folder for folder, those in built_on.items() if those} == {
-        "features/answers", "features/extraction", "features/facts", "features/papers",
-        "features/reference", "features/serve",
-    }  # fmt: skip
-    assert built_on["features/serve"] == {"features/agents", "features/viewer"}
-    assert families <= built_on["features/facts"]
-
-
 def test_a_family_that_was_left_out_is_not_listed(said_without, tmp_path):
     listed = said_without("families/tdbench", tmp_path, "list", "families")
     assert "tdbench" not in listed
