@@ -13,12 +13,9 @@ from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.features.answers.names import split_names
 from agent_env.features.answers.time_references import time_references
-<<<<<<< HEAD
+from agent_env.features.judge.prompt import read_verdict
 from agent_env.features.papers.temp_answers import paper_answers
 from agent_env.features.papers.temp_answers.reasoning import arithmetic_steps
-=======
-from agent_env.features.judge.prompt import read_verdict
->>>>>>> 60555fad (Judges are a feature, in features/judge, with a table of their own in show and compare; show --json has it among its tables)
 from agent_env.records.schema import Episode, Message, ToolCall
 from agent_env.tasks.conditions import parse_condition
 from agent_env.temporal.written import in_words
