@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import make_model as make_model
     from agent_env.wiring.registry import FAMILIES as FAMILIES
     from agent_env.wiring.registry import load_family as load_family
-    from agent_env.wiring.trust import check_trust as check_trust
-    from agent_env.wiring.trust import knows_study as knows_study
     from agent_env.wiring.trust import own_call as own_call
     from agent_env.wiring.trust import own_plugins as own_plugins
     from agent_env.wiring.web import WebOptions as WebOptions
