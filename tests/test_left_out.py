@@ -217,7 +217,7 @@ def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         f"agent-env: {disturbed} was made with the feature 'evidence', which is not installed; "
-        "installed: agents, clock, judge"
+        "installed: agents, batch, clock, judge"
     ]
     assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
 
@@ -252,7 +252,7 @@ def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, ended_witho
     assert ended.returncode == 2
     assert ended.stderr.splitlines() == [
         f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
-        "installed: agents, evidence, judge"
+        "installed: agents, batch, evidence, judge"
     ]
 
 

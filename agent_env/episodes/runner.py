@@ -7,6 +7,7 @@ import gc
 import random
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -20,7 +21,6 @@ from agent_env.episodes.run_folder import EpisodeKey, RunFolder, episode_seed, p
 from agent_env.episodes.trace.fold import Recording
 from agent_env.episodes.trace.lines import Clock, TraceWriter, stamp
 from agent_env.episodes.trace.texts import Texts
-from agent_env.episodes.waves import Waves
 from agent_env.errors import (
     AgentEnvError,
     BatchWait,
@@ -144,8 +144,8 @@ class Runner:
     watch: Watch | None = None
     left: Set[EpisodeKey] = frozenset()
     """Episodes that are left to the next start."""
-    waves: Waves | None = None
-    """Where the model's calls go by batch."""
+    calling: ContextVar[str] | None = None
+    """Where calls go by batch: tells the model whose call it is, which then may wait."""
 
     async def run(
         self,
@@ -188,8 +188,8 @@ class Runner:
     ) -> str:
         """Runs one episode into its trace, then closes it; returns the stop reason, `failed`, or
         `waiting` for one whose next call goes by batch."""
-        if self.waves is not None:
-            self.waves.episode.set(key.name)
+        if self.calling is not None:
+            self.calling.set(key.name)
         try:
             with boundary(EpisodeError, "unexpected"):
                 outcome = await self._attempt(key, sample, condition, loop, trace, past)
@@ -238,7 +238,7 @@ class Runner:
             if seams.loop is not None:
                 conversation = past.episode.messages if past else seams.strategy.start(sample)
             watch = None if self.watch is None else self.watch.reply
-            by_batch = self.waves is not None
+            by_batch = self.calling is not None
             attempt = EpisodeState(
                 model=RecordingModel(caller, trace, begun, watch, by_batch, conversation),
                 meter=meter,
@@ -309,7 +309,7 @@ class Runner:
         """Replays the recording, then continues live."""
         attempt.strategy, attempt.fit = with_recorded_start(seams.strategy, past), Fit(past.kept)
         back = await resume_episode(
-            past, trace, seams.toolbox, seams.model.name, self.strict, self.waves is not None
+            past, trace, seams.toolbox, seams.model.name, self.strict, self.calling is not None
         )
         self._begin_faults(seams, past.start.sample, past.start.repeat, past.results)
         attempt.model = back.model(attempt.model, attempt.meter.count)

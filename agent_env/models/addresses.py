@@ -19,6 +19,8 @@ COMPATIBLE = "compatible/"
 LOCAL = "local/"
 """Models whose server we start, which gets no key."""
 OPENAI_URL = "https://api.openai.com/v1"
+NO_SERVER = "http://batch.invalid/v1"
+"""The address of a model that no server answers for: none, by RFC 2606."""
 NO_KEY = ""
 """In place of a variable's name."""
 _AT = re.compile(r"(?P<name>.+?)@(?P<url>https?://.*)")

@@ -199,15 +199,6 @@ class PluginUse(Stored):
         return " ".join(part for part in parts if part)
 
 
-class BatchSettings(Stored):
-    """How the model's calls go by batch."""
-
-    dir: OutsideFile[str | None] = None
-    """The folder of batch files that something else answers; None: the provider's batch API."""
-    detach: Plain[bool] = False
-    """Whether the command ends when it has handed a wave in."""
-
-
 class StudyUse(Stored):
     """The study that a run belongs to."""
 
@@ -319,8 +310,8 @@ class Manifest(Stored):
     """ISO 8601 with its offset; empty where the run was never begun."""
     parent: Parent | None = None
     """The episode that this run forks."""
-    batch: BatchSettings | None = Field(default=None, exclude_if=lambda batch: batch is None)
-    """None where each call goes by itself."""
+    calls_tier: Plain[str | None] = Field(default=None, exclude_if=lambda tier: tier is None)
+    """The service tier of its calls, where no parameter of the model says it."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
     """The study that asked for it."""
     features: Plain[dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")], JsonValue]] = (

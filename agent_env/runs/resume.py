@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -28,6 +27,7 @@ from agent_env.runs.options.run_options import (
 from agent_env.runs.run import Run
 from agent_env.runs.servers.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
+from agent_env.tasks.features import driver_of
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.wiring.components import versions
 from agent_env.wiring.local_models import as_now, is_local
@@ -80,7 +80,7 @@ async def resume(
             run.change(**{name: now for name, (was, now) in pairs.items() if was != now})
             record_run(run, listener.note)
         strict = not options.accept_changes
-        engine = engine or partial(run_episodes, detach=options.detach)
+        engine = engine or run_episodes
         await engine(run, options.concurrency, listener, options.run, strict)
 
 
@@ -167,7 +167,9 @@ def fresh_manifest(manifest: Manifest, permit: Permit) -> Manifest:
         "versions": versions(),
         "plugins": uses_in(manifest, permit),
     }
-    update |= {"created_at": now, "batch": None}
+    driver = driver_of(manifest.features)
+    kept = {n: its for n, its in manifest.features.items() if driver is None or n != driver.name}
+    update |= {"created_at": now, "features": kept, "calls_tier": None}
     return manifest.model_copy(update=update | {"changes": (), "preflights": ()})
 
 

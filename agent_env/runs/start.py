@@ -7,24 +7,21 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from agent_env.episodes.calls.options import allow_open_files
-from agent_env.episodes.calls.retries import Breaker
 from agent_env.episodes.run_folder import EpisodeKey
-from agent_env.errors import ConfigError, RunStopped, RunWaits
-from agent_env.models.addresses import split_address, variable_in
-from agent_env.records.manifest import BatchSettings, ContextCheck, Manifest, Preflight
-from agent_env.records.waits import doubled_s
-from agent_env.runs.options.batch import NO_SERVER
+from agent_env.errors import ConfigError
+from agent_env.models.addresses import NO_SERVER, split_address, variable_in
+from agent_env.records.manifest import ContextCheck, Manifest, Preflight
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.plan import Plan, plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.servers.serving import begin_server
 from agent_env.tasks.family import SampleSet
+from agent_env.tasks.features import driver_of, settings_of_features
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import RunComponents, open_components
@@ -32,20 +29,16 @@ from agent_env.wiring.models import (
     api_of,
     facts_of_server,
     health_of,
-    open_batches,
     open_counted,
 )
 from agent_env.wiring.trust import record_run
 
 if TYPE_CHECKING:
     from agent_env.episodes.calls.budget import RunBudget, RunLimits
-    from agent_env.episodes.runner import Runner
-    from agent_env.episodes.waves import Waves
     from agent_env.records.schema import Condition, Sample, ToolSpec
 
 PROMPTS = 50
 """At most so many samples' prompts are measured for each condition."""
-FIRST_POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +269,17 @@ def _context_check(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """One start of a run, for a feature that runs its episodes."""
+
+    run: Run
+    manifest: Manifest
+    components: RunComponents
+    asked: tuple[Sequence[Sample], Sequence[Condition], int]
+    listener: Listener
+
+
 async def run_episodes(
     run: Run,
     concurrency: int | None,
@@ -283,11 +287,10 @@ async def run_episodes(
     limits: RunLimits | None = None,
     strict: bool = True,
     budget: RunBudget | None = None,
-    detach: bool | None = None,
 ) -> None:
     """Runs every episode without a complete trace, also on resume. `limits` override those of the
     run; if `strict`, an episode fails whose requests differ from the recorded ones. `budget`: None
-    for one of this run alone; `detach`: of a run by batch, None as it was begun."""
+    for one of this run alone."""
     from agent_env.episodes.calls.options import change_run_limits, open_calls
     from agent_env.episodes.rerun.resume import limits_of
     from agent_env.episodes.run_folder import pending
@@ -315,12 +318,6 @@ async def run_episodes(
         listener.pace(lambda: str(calls.pace))
         telling = asyncio.create_task(calls.outage.tell_quiet(lambda: calls.pace.in_flight))
         stack.callback(telling.cancel)
-        waves = None if manifest.batch is None else _open_waves(run, manifest, listener, stack)
-        if waves is not None:
-            model, tokenizer = await open_counted(
-                manifest, listener.note, stack, run.plugins, waves.post
-            )
-            components = replace(components, model=model, tokenizer=tokenizer)
         runner = Runner(
             folder=run,
             model_name=manifest.model,
@@ -336,88 +333,10 @@ async def run_episodes(
             strict=strict,
             note=listener.note,
             watch=Watch(listener.note, manifest.served_model, manifest.is_in_text),
-            waves=waves,
         )
-        if (settings := manifest.batch) is None:
+        if (driver := driver_of(manifest.features)) is None:
             await runner.run(*asked, listener.end)
         else:
-            if detach is not None:
-                settings = settings.model_copy(update={"detach": detach})
-            await _run_waves(settings, runner, asked, listener)
-
-
-def _open_waves(run: Run, manifest: Manifest, listener: Listener, stack: AsyncExitStack) -> Waves:
-    """The batches of the run, with those that were handed in."""
-    from agent_env.episodes.calls.options import batch_tier, retries_of
-    from agent_env.episodes.waves import Waves
-
-    waves = Waves(
-        folder=run.path,
-        run=manifest.id or run.path.name,
-        api=open_batches(manifest, stack, run.plugins),
-        tier=batch_tier(manifest),
-        attempts=retries_of(manifest).attempts,
-        note=listener.note,
-        clock=lambda: datetime.now(UTC),
-    )
-    waves.read()
-    return waves
-
-
-async def _run_waves(
-    settings: BatchSettings,
-    runner: Runner,
-    asked: tuple[Sequence[Sample], Sequence[Condition], int],
-    listener: Listener,
-) -> None:
-    """A run by batch, wave after wave: runs the episodes as far as their calls have replies, hands
-    the other calls in, and goes on when there are results. RunWaits where the run is to end
-    meanwhile."""
-    failed: set[EpisodeKey] = set()
-    # A call waits a wave anyway, and one expired batch is many failures.
-    retries = replace(runner.calls.retries, first_wait_s=0.0, longest_wait_s=0.0)
-    calls = replace(runner.calls, retries=retries, breaker=Breaker(None))
-    runner, waves = replace(runner, left=failed, calls=calls), runner.waves
-    assert waves is not None  # else there is no batch
-
-    def end(key: EpisodeKey, status: str) -> None:
-        if status == "failed":
-            failed.add(key)
-        listener.end(key, status)
-
-    number = 0
-    while True:
-        await waves.collect()
-        waves.begin()
-        runner.calls.budget.unpark()
-        stop: RunStopped | None = None
-        try:
-            await runner.run(*asked, end)
-        except RunStopped as exc:
-            if exc.reason in ("failures", "time"):
-                raise
-            stop = exc  # the calls that fit are still made
-        number_new = len(waves.new)
-        if not number_new and not waves.waiting:
-            if stop is not None:
-                raise stop
-            await waves.cancel()
-            return
-        if number_new:
-            number, batches = number + 1, await waves.submit()
-            some = "one batch" if batches == 1 else f"{batches} batches"
-            listener.note(f"wave {number}: {number_new} calls in {some}")
-        if not settings.detach:
-            for poll in count(1):  # until a batch ends, or turns out never to have been handed in
-                before = len(waves.open)
-                standing = await waves.collect()
-                if len(waves.open) < before:
-                    break
-                if standing and (poll in (1, 6) or poll % 30 == 0):
-                    listener.note("; ".join(standing))
-                await asyncio.sleep(doubled_s(poll, FIRST_POLL_S, 60.0))
-            continue
-        number_open, standing = len(waves.open), await waves.collect()
-        if len(waves.open) == number_open:
-            go_on = f"continue with: agent-env resume {runner.folder.path}"
-            raise RunWaits(f"waits for its batches ({'; '.join(standing)}); {go_on}")
+            settings = settings_of_features(manifest.features, str(run.path))[driver.name]
+            start = Start(run, manifest, components, asked, listener)
+            await driver.drive(start, runner, settings)  # type: ignore[misc]

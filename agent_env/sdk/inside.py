@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from agent_env.episodes.trace.lines import TraceError as TraceError
     from agent_env.episodes.trace.lines import read_events as read_events
     from agent_env.episodes.trace.lines import stamp as stamp
+    from agent_env.errors import BatchWait as BatchWait
+    from agent_env.errors import RunWaits as RunWaits
     from agent_env.errors import boundary as boundary
     from agent_env.graph.loop import AgentLoop as AgentLoop
     from agent_env.graph.meter import Meter as Meter
@@ -66,12 +68,22 @@ if TYPE_CHECKING:
     from agent_env.graph.strategies import STRATEGIES as STRATEGIES
     from agent_env.models.addresses import COMPATIBLE as COMPATIBLE
     from agent_env.models.addresses import NO_KEY as NO_KEY
+    from agent_env.models.addresses import NO_SERVER as NO_SERVER
     from agent_env.models.addresses import base_url_of as base_url_of
     from agent_env.models.addresses import base_urls as base_urls
     from agent_env.models.addresses import with_variable as with_variable
+    from agent_env.models.batch import EXPIRED as EXPIRED
+    from agent_env.models.batch import BatchApi as BatchApi
+    from agent_env.models.batch import BatchResult as BatchResult
+    from agent_env.models.batch import BatchState as BatchState
+    from agent_env.models.batch import OpenAiBatches as OpenAiBatches
+    from agent_env.models.chat import Json as Json
+    from agent_env.models.chat import encoded as encoded
+    from agent_env.models.endpoint import Endpoint as Endpoint
     from agent_env.permits import NOTHING as NOTHING
     from agent_env.permits import text_of as text_of
     from agent_env.records.manifest import StudyUse as StudyUse
+    from agent_env.records.options import CALLS as CALLS
     from agent_env.records.options import MCP as MCP
     from agent_env.records.options import SERVER as SERVER
     from agent_env.records.options import WORDS as WORDS
@@ -79,15 +91,19 @@ if TYPE_CHECKING:
     from agent_env.records.reach import Code as Code
     from agent_env.records.reach import Key as Key
     from agent_env.records.reach import Money as Money
+    from agent_env.records.reach import OutsideFile as OutsideFile
     from agent_env.records.reach import Plain as Plain
     from agent_env.records.reach import values_of as values_of
     from agent_env.records.safe_files import LARGEST_SETTINGS as LARGEST_SETTINGS
     from agent_env.records.safe_files import MOST_LINES as MOST_LINES
     from agent_env.records.safe_files import check_database as check_database
+    from agent_env.records.safe_files import check_inside as check_inside
     from agent_env.records.safe_files import is_safe as is_safe
+    from agent_env.records.safe_files import sync_path as sync_path
     from agent_env.records.schema import JudgeCall as JudgeCall
     from agent_env.records.schema import Verdict as Verdict
     from agent_env.records.trace_events import Judged as Judged
+    from agent_env.records.waits import doubled_s as doubled_s
     from agent_env.registry import NO_PLUGINS as NO_PLUGINS
     from agent_env.runs.comparing.compare import CompareOptions as CompareOptions
     from agent_env.runs.comparing.compare import compare_tasks as compare_tasks
@@ -119,6 +135,7 @@ if TYPE_CHECKING:
     from agent_env.runs.scores.score import read_scores as read_scores
     from agent_env.runs.screen.progress import progress_shown as progress_shown
     from agent_env.runs.screen.progress import scores_text as scores_text
+    from agent_env.runs.start import Start as Start
     from agent_env.runs.studies import Ask as Ask
     from agent_env.sandbox.choose import SANDBOXES as SANDBOXES
     from agent_env.sandbox.choose import UNSAFE as UNSAFE
@@ -132,8 +149,11 @@ if TYPE_CHECKING:
     from agent_env.wiring.components import open_components as open_components
     from agent_env.wiring.components import versions as versions
     from agent_env.wiring.mcp import unread_tools as unread_tools
+    from agent_env.wiring.models import api_of as api_of
     from agent_env.wiring.models import health_of as health_of
     from agent_env.wiring.models import keys_here as keys_here
+    from agent_env.wiring.models import open_batches as open_batches
+    from agent_env.wiring.models import open_counted as open_counted
     from agent_env.wiring.registry import SCRIPTS as SCRIPTS
     from agent_env.wiring.trust import check_trust as check_trust
     from agent_env.wiring.trust import knows_study as knows_study

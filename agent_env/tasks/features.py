@@ -6,13 +6,14 @@ A feature is found by an entry point of the group `agent_env.features`. The engi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from string import ascii_uppercase
 from typing import Any, Literal
 
 from agent_env.errors import ConfigError
+from agent_env.records.options import options_of
 from agent_env.records.schema import Condition
 from agent_env.registry import Registry, ours
 
@@ -111,7 +112,8 @@ class Feature:
     """Also its key under run.json's `features`, and among the options of a run."""
     _: KW_ONLY
     options: type | None = None
-    """A frozen dataclass whose fields say by an `Opt` all that is to be said of them."""
+    """A frozen dataclass whose fields say by an `Opt` all that is to be said of them; what `resume`
+    may change of it makes no other run."""
     settings: type | None = None
     """What run.json records of it: a `Record`, whose fields say what they reach."""
     modifiers: tuple[Modifier, ...] = ()
@@ -125,6 +127,12 @@ class Feature:
     open: Callable[[Any, Any, Condition, Any], Any] | None = None
     """(Seams, sample, condition, its settings) → Seams: the concrete objects of one episode, some
     of them wrapped. Called for the conditions of runs that have its settings."""
+    drive: Callable[[Any, Any, Any], Awaitable[None]] | None = None
+    """(Start, Runner, its settings) → runs the episodes, in place of `Runner.run`. Called for runs
+    that have its settings."""
+    address: Callable[[Any, str, str | None], str | None] | None = None
+    """(Its options, model, the address of its server) → the address, where the feature stands for
+    a server."""
     score: Callable[[Any, Any, Any, Any], Any] | None = None
     """(Task, plain sample, episode, Score) → Score: further metrics."""
     tables: tuple[str, ...] = ()
@@ -165,6 +173,22 @@ def features() -> tuple[Feature, ...]:
             raise ConfigError(f"these features each come after another of them: {names}")
         ordered |= {each.name: each for each in ready}
     return tuple(ordered.values())
+
+
+def driver_of(settings: Mapping[str, Any]) -> Feature | None:
+    """The feature that runs the episodes of a run with these settings of features; None for our own
+    runner."""
+    return next((each for each in features() if each.drive and each.name in settings), None)
+
+
+def fixed_settings(name: str, settings: Any) -> Any:
+    """The settings of the feature that make a run another one: all but those whose options `resume`
+    may change."""
+    feature = next((each for each in features() if each.name == name), None)
+    if feature is None or feature.options is None or not isinstance(settings, Mapping):
+        return settings
+    places = {each.manifest for each in options_of(feature.options) if each.opt.resume}
+    return {key: its for key, its in settings.items() if f"features.{name}.{key}" not in places}
 
 
 def feature_named(name: str, where: str) -> Feature:

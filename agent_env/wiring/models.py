@@ -368,19 +368,20 @@ BATCH_BYTES = 4 << 30
 """Of a batch's results that are read."""
 
 
-def open_batches(manifest: Manifest, stack: AsyncExitStack, plugins: Plugins) -> BatchApi:
-    """The batch API of the run's model, with its address and key, or the run's folder of batches;
-    closed with the stack."""
+def open_batches(
+    manifest: Manifest, folder: Path | None, stack: AsyncExitStack, plugins: Plugins
+) -> BatchApi:
+    """The batch API of the run's model, with its address and key, or this folder of batches; closed
+    with the stack."""
     from agent_env.models.batch import FileBatches
     from agent_env.models.endpoint import Endpoint
 
-    assert manifest.batch is not None  # whoever asks has looked
     name, parameters = manifest.model, manifest.model_parameters
     api, base_url = api_of(name, plugins), parameters.get("base_url")
     if api is None or api.batches is None:
         raise ConfigError(f"--batch: {name} has no batch API that is known here")
-    if manifest.batch.dir is not None:
-        return FileBatches(Path(manifest.batch.dir), api.path, plugins.permit)
+    if folder is not None:
+        return FileBatches(folder, api.path, plugins.permit)
     url, permit = _address(name, api, None if base_url is None else str(base_url), plugins)
     endpoint = Endpoint(
         head_of(name)[1], url, _key(name, api, variable_in(parameters), plugins), MODEL_TIMEOUT_S,

@@ -83,7 +83,7 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
-        "installed: agents, clock, evidence, judge\n",
+        "installed: agents, batch, clock, evidence, judge\n",
     )
 
 

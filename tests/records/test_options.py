@@ -107,5 +107,5 @@ def test_what_resume_and_fork_take_of_a_run_is_what_its_fields_allow(record, may
     taken = {option.keyword for option in options_of(record)}
     allowed = {o.keyword for o in options_of(RunOptions) if getattr(o.opt, may)}
     of_a_run = {option.keyword for option in options_of(RunOptions)}
-    own = {"out", "detach"}  # where a fork goes, whether this resume waits: said anew each time
+    own = {"out"}  # where a fork goes: said anew each time
     assert taken & of_a_run - own == allowed

@@ -115,12 +115,6 @@ def asked_tier(parameters: Mapping[str, Any]) -> str | None:
     return None if tier in (None, "auto", "default") else str(tier)
 
 
-def batch_tier(manifest: Manifest) -> str | None:
-    """The service tier of the replies in a provider's batches; None for calls that go by
-    themselves, and for a folder of batches, which is on the user's own machine."""
-    return None if manifest.batch is None or manifest.batch.dir is not None else "batch"
-
-
 def model_facts(
     file: Path | ModelFacts | None, model: str, note: Callable[[str], None]
 ) -> ModelFacts | None:
@@ -170,7 +164,7 @@ def open_budget(
     budget = RunBudget(
         limits=run_limits(manifest),
         facts=manifest.model_facts,
-        tier=batch_tier(manifest) or asked_tier(manifest.model_parameters),
+        tier=manifest.calls_tier or asked_tier(manifest.model_parameters),
         max_output=max_output(manifest),
         wider=wider,
     )

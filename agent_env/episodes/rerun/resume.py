@@ -49,6 +49,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ToolCalled,
 )
+from agent_env.tasks.features import fixed_settings
 from agent_env.tasks.tool_registry import traits_of
 
 
@@ -72,7 +73,7 @@ def changes(
 
 COMPARED = {
     "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins", "mcp",
-    "server",
+    "server", "features",
 }  # fmt: skip
 """Entries of run.json that are compared by their parts, or tell what was compared."""
 
@@ -102,6 +103,7 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
         **({} if manifest.server is None else manifest.server.settings),
         **{f"model {name}": value for name, value in manifest.model_parameters.items()},
         **{f"limit {name}": value for name, value in manifest.limits.items()},
+        **{f"feature {name}": fixed_settings(name, its) for name, its in manifest.features.items()},
     }
 
 

@@ -86,5 +86,5 @@ FEATURE = Feature(
     values=values,
     plan=plan,
     tables=("agent_env.features.agents.tables:agents",),
-    after=("evidence",),
+    after=("batch", "evidence"),
 )

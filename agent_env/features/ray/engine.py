@@ -60,7 +60,7 @@ async def run_on_ray(
             "its address, in place of --serve or a local model"
         )
     check_engine(manifest.reply_cache, manifest.web)
-    if manifest.batch is not None:
+    if "batch" in manifest.features:
         raise ConfigError("--engine ray has no batches; take the local engine, or drop --batch")
     listener.begin(run, manifest.planned_episodes)
     at_once = concurrency or manifest.concurrency

@@ -79,7 +79,7 @@ class RunKeywords(TypedDict, total=False):
     reply_cache: Path | str | None
     batch: bool
     batch_dir: Path | str | None
-    detach: bool
+    detach: bool | None
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
     web_ablations: Sequence[str] | str

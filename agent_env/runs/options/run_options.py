@@ -34,7 +34,6 @@ from agent_env.records.options import (
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.runs.options.batch import BatchOptions
 from agent_env.tasks.features import features
 from agent_env.tasks.sample_files import TABLES, task_in
 from agent_env.wiring.mcp import McpOptions
@@ -312,7 +311,6 @@ class RunOptions:
     )
     """Limits of an episode that override the task's, by the names in protocols.Limits."""
     calls: CallOptions = field(default_factory=CallOptions)
-    batch: BatchOptions = field(default_factory=BatchOptions)
     objects: Objects = field(default_factory=lambda: NO_OBJECTS)
     """Plug-ins that only this process has; `task`, `model` and conditions may name them."""
     preflight: PreflightWish = "off"
@@ -347,12 +345,18 @@ class RunOptions:
             replace(
                 self,
                 model=model,
-                base_url=self.batch.url(model, urls[model]),
+                base_url=self._address(model, urls[model]),
                 api_key_envs=(),
                 parameters=with_variable(self.parameters, variables[model]),
             )
             for model in models
         ]
+
+    def _address(self, model: str, url: str | None) -> str | None:
+        for feature in features():
+            if feature.address is not None and feature.name in self.features:
+                url = feature.address(self.features[feature.name], model, url)
+        return url
 
     @property
     def plugins(self) -> Plugins:
@@ -386,9 +390,6 @@ class ResumeOptions:
         field(default_factory=dict)
     )
     """Other options of the run that `resume` may change, by their entries in run.json."""
-    detach: Annotated[
-        bool | None, Opt("Of a run by batch: end when a wave is submitted. Default: as it began.")
-    ] = None
     anyway: Annotated[bool, Opt("Continue although the new server drops the tools.")] = False
     """Whether another server may drop the tools of the conditions."""
     trust_run: TrustRun = False
@@ -473,12 +474,21 @@ def reach_of(option: Option) -> Reach | None:
 
 
 def with_changes(manifest: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The whole entries of run.json after these changes."""
+    """The whole entries of run.json after these changes; ConfigError for one of a feature that it
+    was not made with."""
     fields: dict[str, Any] = {}
     for place, value in changes.items():
-        entry, _, name = place.partition(".")
-        if name:
-            fields[entry] = {**manifest.get(entry, {}), **fields.get(entry, {}), name: value}
-        else:
-            fields[entry] = value
+        entry, *names = place.split(".")
+        if entry == "features" and names[0] not in (manifest.get(entry) or {}):
+            raise ConfigError(
+                f"--{names[-1].replace('_', '-')} is of runs with the feature '{names[0]}', and "
+                "this is none; leave it out"
+            )
+        fields[entry] = _put(fields.get(entry, manifest.get(entry)), names, value)
     return fields
+
+
+def _put(entry: Any, names: Sequence[str], value: Any) -> Any:
+    if not names:
+        return value
+    return {**(entry or {}), names[0]: _put((entry or {}).get(names[0]), names[1:], value)}

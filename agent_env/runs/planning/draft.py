@@ -40,6 +40,8 @@ class Draft:
     episodes of a run are opened by the features that are here."""
     pages: Callable[[], AbstractContextManager[SqlitePages | None]] = nullcontext
     """Opens the store of the run's web; None where it is yet to be recorded."""
+    tier: str | None = None
+    """The service tier of its calls, where no parameter of the model says it."""
     is_call_by_call: bool = True
     """Whether a model answers call by call: not in batches, and no other program for it."""
     is_again: bool = False

@@ -22,7 +22,6 @@ from agent_env.records.options import entries
 from agent_env.records.schema import Sample
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
-from agent_env.runs.planning.batch import batch_settings
 from agent_env.runs.planning.checks import check_asking, planned_pages
 from agent_env.runs.planning.conditions import episode_limits, usable_conditions
 from agent_env.runs.planning.draft import Draft, with_features
@@ -86,7 +85,6 @@ async def plan_run(
     `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
     where no file has them; None where the user has to name them."""
     (options,) = options.addressed([options.model])
-    batch = batch_settings(options) if is_asked else None
     options, server = with_server(options, note) if is_asked else (options, None)
     questions = Questions.of(options)
     check_script(options, questions.family)
@@ -99,12 +97,12 @@ async def plan_run(
     conditions, sandbox = await usable_conditions(options, task, mcp_traits(servers), note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
     limits = episode_limits(fit | dict(options.limits), task, conditions)
-    priced = "batch" if batch is not None and batch.dir is None else asked_tier(options.parameters)
-    about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, priced)
     draft = questions.draft(task, conditions, note, plugins)
     web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     pages = partial(planned_pages, web, options.web_mode, draft.sample_set.tables)
-    draft = with_features(replace(draft, pages=pages, is_call_by_call=is_asked and batch is None))
+    draft = with_features(replace(draft, pages=pages, is_call_by_call=is_asked))
+    tier = draft.tier or asked_tier(options.parameters)
+    about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, tier)
     check_asking(draft, web, is_asked)
     copies = await _copies(draft, questions, build_pages)
     return _plan(
@@ -122,7 +120,7 @@ async def plan_run(
             "web_settings": web,
             "mcp": servers,
             "contexts": tuple(copy.use for copy in copies),
-            "batch": batch,
+            "calls_tier": draft.tier,
         },
     )
 

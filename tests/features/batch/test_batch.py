@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agent_env.episodes import waves as waves_module
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
-from agent_env.episodes.waves import Waves
 from agent_env.errors import BatchWait, DatasetError
+from agent_env.features.batch import runner as orchestrator
+from agent_env.features.batch import waves as waves_module
+from agent_env.features.batch.waves import Waves
 from agent_env.features.reference.policy import Reference
 from agent_env.models.batch import (
     AnthropicBatches,
@@ -23,7 +24,7 @@ from agent_env.models.batch import (
     OpenAiLines,
 )
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
-from agent_env.runs import start as orchestrator
+from agent_env.runs.run import Run
 from agent_env.wiring.trust import own_call
 from tests.batch_server import BatchServer
 from tests.commands import agent_env, serving
@@ -247,6 +248,24 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
     assert len(server.asked) == len(set(server.asked)) == 12
     events = [e for trace in traces(tmp_path / "r").values() for e in trace]
     assert not any(isinstance(event, EpisodeResumed) for event in events)
+
+
+def test_resume_has_the_last_word_on_whether_it_waits(server, tmp_path):
+    server.moves = False
+    assert run(server, tmp_path / "r", "--batch", "--detach").returncode == 0
+    server.moves = True
+    done = agent_env("resume", str(tmp_path / "r"), "--no-detach", env=server.keys)
+    assert (done.returncode, "waits for its batches" in done.stderr) == (0, False), done.stderr
+    assert Run(tmp_path / "r").manifest.features == {"batch": {"dir": None, "detach": False}}
+
+
+def test_a_run_without_batches_cannot_be_detached(server, tmp_path):
+    assert run(server, tmp_path / "r").returncode == 0
+    done = agent_env("resume", str(tmp_path / "r"), "--detach", env=server.keys)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "agent-env: --detach is of runs with the feature 'batch', and this is none; leave it out\n"
+    )
 
 
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):

@@ -27,14 +27,22 @@ from typing import Literal
 
 from pydantic import JsonValue, ValidationError
 
-from agent_env.episodes.trace.lines import Clock
-from agent_env.errors import BatchWait, DatasetError, ModelError, StorageError
-from agent_env.models.batch import EXPIRED, BatchApi, BatchResult, BatchState
-from agent_env.models.chat import Json, encoded
-from agent_env.models.endpoint import Endpoint
-from agent_env.records.reach import Plain
-from agent_env.records.safe_files import check_inside, read_file, replace_file, sync_path
-from agent_env.records.schema import Stored
+from agent_env.sdk.errors import DatasetError, ModelError, StorageError
+from agent_env.sdk.inside import (
+    EXPIRED,
+    BatchApi,
+    BatchResult,
+    BatchState,
+    BatchWait,
+    Clock,
+    Endpoint,
+    Json,
+    Plain,
+    check_inside,
+    encoded,
+    sync_path,
+)
+from agent_env.sdk.records import Stored, read_file, replace_file
 
 LISTED_S = 5.0
 """A provider lists a batch at most so long after it has got it."""
