@@ -273,7 +273,6 @@ def _make(count: int, seed: int, options: PuzzleOptions) -> SampleSet:
             raise ConfigError(
                 f"--option {name} (or --difficulty): present=true has its own facts; leave it out"
             )
-
         puzzles, missing = draw_puzzles(
             count, seed, parameters.solutions, parameters.days, tables_of(options)
         )
@@ -317,14 +316,8 @@ FAMILY = Family(
     ),
     screening="agent_env.families.time_puzzles.screening:screen_events",
     reference="agent_env.families.time_puzzles.reference:next_step",
-    policies=(
-        "reference",
-        "reference-static",
-        "rememberer",
-        "guesser",
-        "believer",
-        "checker",
-        "giver-up",
+    policies=tuple(
+        "reference reference-static rememberer guesser believer checker giver-up".split()
     ),
     levels=Path(__file__).with_name("difficulty.toml"),
 )

@@ -164,7 +164,7 @@ class AuditReport:
         """Number of puzzles about an unknown event."""
         return sum(UNKNOWN_EVENT in finding.notes for finding in self.findings)
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> dict[str, Any]:
         """The output of `--json`; counts are over the judged puzzles, null without any, those of
         explicit golds over the puzzles whose explicit texts are all judged."""
         counts = self._counts()

@@ -442,11 +442,12 @@ def misworded(
     texts: Sequence[JudgedText], solutions: Sequence[SolvedPuzzle]
 ) -> tuple[JudgedText, ...]:
     """The texts that give another answer than their facts, by every reading of the text and each
-    of the solutions."""
+    of the solutions; none where there are more or fewer texts than facts."""
     return tuple(
         text
         for index, text in enumerate(texts)
-        if text.possible
+        if len(texts) == len(solutions[0].rests)
+        and text.possible
         and not any(
             solution.rests[index] & days == solution.answer
             for solution in solutions

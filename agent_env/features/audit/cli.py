@@ -81,28 +81,21 @@ def _print_report(report: AuditReport) -> None:
                 print(f"  and {len(texts) - SHOWN} more; --json lists all")
     if not report.judged:
         return
-    golds = figures["gold"]
-    assert isinstance(golds, dict)
-    shares = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in golds.items())
-    print(f"golds: {shares}")
+    shares = (f"{name.replace('_', ' ')} {count}" for name, count in figures["gold"].items())
+    print(f"golds: {', '.join(shares)}")
     print(
         f"explicit golds: {figures['wrong_explicit_gold']} of {figures['explicit_judged']} wrong; "
         f"{figures['golds_differ']} puzzles have another right answer in each wording"
     )
-    by_cause = figures["ledger"]
-    assert isinstance(by_cause, dict)
-    for cause, row in by_cause.items():
-        print(
-            f"  {row['class'].replace('_', ' '):10} {cause.replace('_', ' '):24} {row['puzzles']}"
-        )
+    for cause, row in figures["ledger"].items():
+        kind, name = row["class"].replace("_", " "), cause.replace("_", " ")
+        print(f"  {kind:10} {name:24} {row['puzzles']}")
     if needless := figures["event_unnecessary"]:
         without = figures["event_unnecessary_without_solution"]
         print(f"event unnecessary: {needless}, of which {without} have no solution")
-    rates = figures["guess_rates"]
-    listed = ["unknown"]
-    if isinstance(rates, dict):
-        listed = [f"{name.replace('_', ' ')} {rate:.3f}" for name, rate in rates.items()]
-    print(f"guess rates: {', '.join(listed)}")
+    rates = (figures["guess_rates"] or {}).items()
+    listed = [f"{name.replace('_', ' ')} {rate:.3f}" for name, rate in rates]
+    print(f"guess rates: {', '.join(listed) or 'unknown'}")
     for finding in report.findings:
         if finding.causes:
             print(f"{finding.identifier}: {', '.join(finding.causes)}")

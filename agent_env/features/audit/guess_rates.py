@@ -43,12 +43,8 @@ class GuessRates:
     def as_json(self) -> dict[str, float]:
         """Mean exact match of each."""
         total = max(self.puzzles, 1)
-        return {
-            "ignore_event": self.ignore_event / total,
-            "random_value": self.random_value / total,
-            "random_value_drawn": self.random_value_drawn / total,
-            "always_none": self.always_none / total,
-        }
+        names = ("ignore_event", "random_value", "random_value_drawn", "always_none")
+        return {name: getattr(self, name) / total for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -309,6 +309,15 @@ def test_spelled_out_facts_may_not_lose_days(tmp_path):
     assert "wording" in audited(tmp_path, [row])[1][0].causes
 
 
+def test_a_puzzle_with_more_texts_than_facts_is_judged_by_its_facts(tmp_path):
+    row = as_row(LEAP)
+    del row["constraints_meta"][-1]
+    (finding,) = audited(tmp_path, [row])[1]
+    assert finding.is_judged
+    assert "wording" in finding.causes
+    assert finding.misworded == ()
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
