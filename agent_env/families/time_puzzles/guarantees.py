@@ -134,7 +134,7 @@ class Checker:
     def __init__(self, sets: DaySets, tables: FactTables) -> None:
         self._sets = sets
         self._days = sets.days
-        self._wide = DaySets(CLOSURE_DAYS, tables)
+        self.wide = DaySets(CLOSURE_DAYS, tables)
         self._readings = Readings(sets)
         self._possible: dict[ft.Fact, DaySet] = {}
 
@@ -147,7 +147,7 @@ class Checker:
     def _may_hold(self, fact: ft.Fact) -> DaySet:
         days = self._possible.get(fact)
         if days is None:
-            days = self._possible[fact] = self._wide.of(fact) | self._wide.unknown(fact)
+            days = self._possible[fact] = self.wide.of(fact) | self.wide.unknown(fact)
         return days
 
     def needs_open_end(self, facts: Sequence[ft.Fact], answer: DaySet) -> bool:

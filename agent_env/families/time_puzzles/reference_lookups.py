@@ -259,8 +259,7 @@ def fit(text: str, lookup: Lookup) -> float:
 
 def names_in(phrase: str) -> list[str]:
     """The words of names and numbers in a phrase, in lower case."""
-    names = (word.lower() for word in _WORD.findall(phrase) if not word[0].islower())
-    return [word for word in dict.fromkeys(names) if word not in _SMALL]
+    return words(" ".join(word for word in _WORD.findall(phrase) if not word[0].islower()))
 
 
 def title_of(text: str) -> str:

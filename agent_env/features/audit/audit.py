@@ -212,12 +212,15 @@ def corrected_puzzle(puzzle: TimePuzzle, finding: Finding) -> TimePuzzle:
         gold = finding.solutions
     if finding.explicit_is_wrong and finding.explicit_solutions is not None:
         explicit = finding.explicit_solutions
-    own_explicit = None if set(explicit) == set(gold) else explicit
-    is_same = gold == puzzle.gold and own_explicit == puzzle.explicit_gold
-    if is_same and puzzle.solution_count == len(gold):
+    mended = with_golds(puzzle, gold, explicit)
+    if mended == puzzle and puzzle.solution_count == len(gold):
         return puzzle
-    changed = {"gold": gold, "explicit_gold": own_explicit, "solution_count": len(gold)}
-    return puzzle.model_copy(update={**changed, "checks": None, "digest": ""})
+    return mended.model_copy(update={"solution_count": len(gold), "checks": None, "digest": ""})
+
+
+def with_golds(puzzle: TimePuzzle, gold: Sequence[str], explicit: Sequence[str]) -> TimePuzzle:
+    own = None if set(explicit) == set(gold) else explicit
+    return puzzle.model_copy(update={"gold": gold, "explicit_gold": own})
 
 
 MAX_CHANCE = 0.1
@@ -263,9 +266,8 @@ class _Auditor:
 
     def __init__(self, puzzles: Sequence[TimePuzzle], tables: FactTables) -> None:
         self.sets = DaySets(common_days(puzzles), tables)
-        self._tables = tables
         self._checker = Checker(self.sets, tables)
-        self._closure = Closure(self.sets.days, tables)
+        self._closure = Closure(self._checker.wide, self.sets.days)
         self._readings = Readings(self.sets)
         ranges = {year_bounds(puzzle) for puzzle in puzzles}
         ranges.add((PUZZLE_DAYS.first.year, PUZZLE_DAYS.last.year))

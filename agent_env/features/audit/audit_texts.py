@@ -41,7 +41,7 @@ from agent_env.features.facts.tables.table_files import cell_text, checked_rows,
 from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow, parse_years
 from agent_env.sdk.errors import DatasetError
 from agent_env.temporal.date_text import DateReader
-from agent_env.temporal.days import CLOSURE_DAYS, DayRange, DaySet, PartialDate
+from agent_env.temporal.days import DayRange, DaySet, PartialDate
 
 COLUMNS = ("event", "start", "end", "multi_year_spans")
 UNKNOWN_EVENT = "unknown_event"
@@ -527,12 +527,11 @@ def _differing(answers: Mapping[str, DaySet], base: DaySet) -> dict[str, DaySet]
 
 
 class Closure:
-    """Solves facts over 1583 to 2400; `days` are those of the answers."""
+    """Solves facts over the days of the sets, 1583 to 2400; `days` are those of the answers."""
 
-    def __init__(self, days: DayRange, tables: FactTables) -> None:
-        self._shift = CLOSURE_DAYS.index(days.first)
-        self._sets = DaySets(CLOSURE_DAYS, tables)
-        self._meanings = MeaningDays(self._sets)
+    def __init__(self, sets: DaySets, days: DayRange) -> None:
+        self._sets, self._shift = sets, sets.days.index(days.first)
+        self._meanings = MeaningDays(sets)
 
     def is_open(
         self, facts: Sequence[Fact], rules: Sequence[JudgedText | None], answer: DaySet
@@ -544,10 +543,10 @@ class Closure:
             days = self._sets.of(fact) if rule is None else self._days_of(rule)
             known.append(days)
             possible.append(days | self._sets.unknown(fact) if rule is None else days)
-        if solve(known, CLOSURE_DAYS.everything) != answer << self._shift:
+        everything, shifted = self._sets.days.everything, answer << self._shift
+        if solve(known, everything) != shifted:
             return True
-        is_certain = solve(possible, CLOSURE_DAYS.everything) == answer << self._shift
-        return False if is_certain else None
+        return False if solve(possible, everything) == shifted else None
 
     def _days_of(self, rule: JudgedText) -> DaySet:
         days = None if rule.meaning is None else self._meanings.of(rule.meaning)

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.features.answers.date_sets import exact_match, f1, jaccard
-from agent_env.features.audit.audit import AuditReport, corrected_puzzle
+from agent_env.features.audit.audit import AuditReport, corrected_puzzle, with_golds
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Wording
 from agent_env.sdk.run import Run
@@ -110,7 +110,7 @@ def puzzles_by_reading(
             golds = implicit[puzzle.id], explicit[puzzle.id]
             own = list(dict.fromkeys(_gold_pairs(*golds, reading)))
             if own != _gold_pairs(*golds, PUBLISHED):
-                changed += [_with_golds(puzzle, *pair) for pair in own]
+                changed += [with_golds(puzzle, *pair) for pair in own]
         if changed:
             by_reading[reading] = tuple(changed)
     return by_reading
@@ -122,11 +122,6 @@ def _gold_pairs(
     """The golds of both wordings under one reading, or under each for `any`."""
     names = dict.fromkeys((*implicit, *explicit)) if reading == ANY else (reading,)
     return [(_golds(implicit, name)[0], _golds(explicit, name)[0]) for name in names]
-
-
-def _with_golds(puzzle: TimePuzzle, gold: Gold, explicit: Gold) -> TimePuzzle:
-    own = None if set(explicit) == set(gold) else explicit
-    return puzzle.model_copy(update={"gold": gold, "explicit_gold": own})
 
 
 def _golds(golds: Mapping[str, Gold], reading: str) -> list[Gold]:
