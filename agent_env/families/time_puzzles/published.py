@@ -129,7 +129,7 @@ def _published(path: Path, data: bytes) -> tuple[TimePuzzle, ...]:
 def _broken_place(data: bytes) -> str:
     """The record and field at which broken JSON breaks off, for an error; empty if unknown."""
     text, decoder = data.decode(errors="replace"), json.JSONDecoder()
-    at, index = text.index("[") + 1, 0
+    at, index = text.find("[") + 1, 0
     try:
         while True:
             at = re.compile(r"[\s,]*+").match(text, at).end()  # type: ignore[union-attr]
