@@ -68,50 +68,51 @@ for name in ("duckdb", "inspect_ai.log", "matplotlib.figure", "starlette.applica
     except ImportError:
         pass
 for line in sys.stdin:
-    place, words = json.loads(line)
+    place, commands = json.loads(line)
     if child := os.fork():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
-    for number, name in enumerate(("in", "out", "err")):
-        os.dup2(os.open(f"{place}/{name}", os.O_RDWR | os.O_CREAT), number)
     os.chdir(place)
-    sys.path[0], sys.argv = place, ["agent-env", *words]
-    from agent_env.cli.app import main
-    if words:
-        main()
-    else:
-        exec(sys.stdin.read())
+    sys.path[0] = place
+    for at, words in enumerate(commands):
+        for number, name in enumerate(("in", "out", "err")):
+            os.dup2(os.open(f"{place}/{at}.{name}", os.O_RDWR | os.O_CREAT), number)
+        sys.argv, code = ["agent-env", *words], 0
+        from agent_env.cli.app import main
+        try:
+            main() if words else exec(sys.stdin.read())
+        except SystemExit as exc:
+            code = int(exc.code or 0)
+        sys.stdout.flush()
+        with open(f"{place}/{at}.code", "w") as file:
+            file.write(str(code))
+    os._exit(0)
 """
-"""Imports what others wrote, and forks for each command, which imports the package from its place:
-an interpreter of its own for each would import the same libraries thirty times."""
+"""Imports what others wrote, and forks for each place, from which the package is imported for all
+commands: an interpreter of its own for each would import the same libraries thirty times."""
 
 
 @pytest.fixture(scope="module")
 def ended_without():
-    """Runs a command in a process of its own, in a package without one folder, and unless `alone`
-    without what is built on it."""
+    """Runs commands, or the code where one has no words, in turn in a process of their own, in a
+    package without one folder, and unless `alone` without what is built on it."""
     with subprocess.Popen([sys.executable, "-c", FORKS], stdin=-1, stdout=-1, text=True) as forks:
 
-        def ended_without(left_out, place, *words, code="", alone=False):
+        def ended_without(left_out, place, *commands, code="", alone=False):
             gone = {left_out} if alone else gone_with(left_out)
-            (package_without(gone, place) / "in").write_text(code)
-            forks.stdin.write(json.dumps((str(place), words)) + "\n")
+            (package_without(gone, place) / "0.in").write_text(code)
+            forks.stdin.write(json.dumps((str(place), commands)) + "\n")
             forks.stdin.flush()
-            code = int(forks.stdout.readline())
-            return Done(code, *((place / name).read_text() for name in ("out", "err")))
+            assert forks.stdout.readline() == "0\n"
+            return [_ended(place, at) for at in range(len(commands))]
 
         yield ended_without
         forks.stdin.close()
 
 
-@pytest.fixture
-def said_without(ended_without):
-    def said_without(*arguments):
-        ended = ended_without(*arguments)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
-
-    return said_without
+def _ended(place, at):
+    code, out, err = ((place / f"{at}.{name}").read_text() for name in ("code", "out", "err"))
+    return Done(int(code), out, err)
 
 
 TASKS = {
@@ -152,7 +153,7 @@ print(json.dumps({
 def test_what_is_left_is_whole_and_runs(left_out, ended_without, tmp_path):
     gone = gone_with(left_out)
     task = next((task for folder, task in TASKS.items() if folder not in gone), None)
-    ended = ended_without(left_out, tmp_path, code=WHOLE.replace("TASK", repr(task)))
+    (ended,) = ended_without(left_out, tmp_path, (), code=WHOLE.replace("TASK", repr(task)))
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout.splitlines()[-1])
     assert told["failed"] == []
@@ -164,33 +165,35 @@ def test_what_is_left_is_whole_and_runs(left_out, ended_without, tmp_path):
     assert told["commands"] == kept
 
 
-def test_a_family_that_was_left_out_is_not_listed(said_without, tmp_path):
-    listed = said_without("families/tdbench", tmp_path, "list", "families")
-    assert "tdbench" not in listed
-    assert "time-puzzles" in listed
+def test_a_family_that_was_left_out_is_not_listed(ended_without, tmp_path):
+    (listed,) = ended_without("families/tdbench", tmp_path, ("list", "families"))
+    assert listed.returncode == 0, listed.stderr
+    assert "tdbench" not in listed.stdout
+    assert "time-puzzles" in listed.stdout
 
 
 @pytest.mark.parametrize("task", ["tdbench", "temp-answers"])
 def test_without_the_papers_their_families_run_and_their_commands_are_gone(
-    task, ended_without, said_without, tmp_path
+    task, ended_without, tmp_path
 ):
     run = ("run", task, "--limit", "2", "--condition", "base", "--out", str(tmp_path / "run"))
-    assert "base" in said_without("features/papers", tmp_path / "run-without", *run)
-    for number, (words, said) in enumerate([
-        (("study", "reproduce", task), "no command 'reproduce'"),
-        (("questions", "tdbench", "import", "x"), "no command 'import'"),
-        (("questions", "score-answers", "x.csv"), "no command 'score-answers'"),
-        ((*run, "--scorer", "authors"), f"needs the entry point 'authors-of-{task}'"),
-    ]):  # fmt: skip
-        ended = ended_without("features/papers", tmp_path / str(number), *words)
+    refused = {
+        ("study", "reproduce", task): "no command 'reproduce'",
+        ("questions", "tdbench", "import", "x"): "no command 'import'",
+        ("questions", "score-answers", "x.csv"): "no command 'score-answers'",
+        (*run, "--scorer", "authors"): f"needs the entry point 'authors-of-{task}'",
+    }
+    ran, *others = ended_without("features/papers", tmp_path / "package", run, *refused)
+    assert ran.returncode == 0, ran.stderr
+    assert "base" in ran.stdout
+    for ended, said in zip(others, refused.values(), strict=True):
         assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
         assert said in ended.stderr
 
 
 def test_a_paper_without_its_family_says_so(ended_without, tmp_path):
-    ended = ended_without(
-        "families/tdbench", tmp_path, "questions", "tdbench", "import", str(tmp_path), alone=True
-    )
+    words = "questions", "tdbench", "import", str(tmp_path)
+    (ended,) = ended_without("families/tdbench", tmp_path, words, alone=True)
     assert ended.returncode == 2
     assert ended.stderr == (
         "agent-env: this needs agent_env.families.tdbench, which was left out of this "
@@ -208,31 +211,30 @@ def disturbed(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
+def over(run):
+    return [(command, str(run)) for command in ("resume", "replay", "show", "compare")]
+
+
 def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(
-    command, disturbed, ended_without, tmp_path
+    disturbed, ended_without, tmp_path
 ):
     before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
-    ended = ended_without("features/evidence", tmp_path, command, str(disturbed))
-    assert ended.returncode == 2
-    assert ended.stderr.splitlines() == [
-        f"agent-env: {disturbed} was made with the feature 'evidence', which is not installed; "
-        "installed: agents, batch, clock, judge"
-    ]
+    for ended in ended_without("features/evidence", tmp_path, *over(disturbed)):
+        assert ended.returncode == 2
+        assert ended.stderr.splitlines() == [
+            f"agent-env: {disturbed} was made with the feature 'evidence', which is not installed; "
+            "installed: agents, batch, clock, judge"
+        ]
     assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
 
 
-@pytest.mark.parametrize(
-    "option", [("--faults", "cal=error:1"), ("--attack", "false-page"),
-               ("--web-ablation", "blocked")],
-)  # fmt: skip
-def test_no_new_run_is_begun_undisturbed(option, ended_without, tmp_path):
-    ended = ended_without(
-        "features/evidence", tmp_path / "package", "run", "time-puzzles", "--limit", "1",
-        "--condition", "web+cal", *option, "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert "No such option" in ended.stderr
+def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):
+    run = "run", "time-puzzles", "--limit", "1", "--condition", "web+cal"
+    options = ("--faults", "cal=error:1"), ("--attack", "false-page"), ("--web-ablation", "blocked")
+    commands = [(*run, *option, "--out", str(tmp_path / "run")) for option in options]
+    for ended in ended_without("features/evidence", tmp_path / "package", *commands):
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert "No such option" in ended.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -246,24 +248,20 @@ def dated(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("command", ["resume", "replay", "show", "compare"])
-def test_a_run_on_a_day_is_refused_without_the_clock(command, dated, ended_without, tmp_path):
-    ended = ended_without("features/clock", tmp_path, command, str(dated))
-    assert ended.returncode == 2
-    assert ended.stderr.splitlines() == [
-        f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
-        "installed: agents, batch, evidence, judge"
-    ]
+def test_a_run_on_a_day_is_refused_without_the_clock(dated, ended_without, tmp_path):
+    for ended in ended_without("features/clock", tmp_path, *over(dated)):
+        assert ended.returncode == 2
+        assert ended.stderr.splitlines() == [
+            f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
+            "installed: agents, batch, evidence, judge"
+        ]
 
 
-def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(
-    ended_without, said_without, tmp_path
-):
-    helped = said_without("features/clock", tmp_path / "help", "run", "--help-all")
-    assert ("--today" in helped, "--say-today" in helped) == (False, False)
-    ended = ended_without(
-        "features/clock", tmp_path / "run", "run", "time-puzzles", "--condition",
-        "base~on-1995-06-01",
+def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(ended_without, tmp_path):
+    helped, ended = ended_without(
+        "features/clock", tmp_path, ("run", "--help-all"),
+        ("run", "time-puzzles", "--condition", "base~on-1995-06-01"),
     )  # fmt: skip
-    assert ended.returncode == 2
+    assert (helped.returncode, ended.returncode) == (0, 2)
+    assert ("--today" in helped.stdout, "--say-today" in helped.stdout) == (False, False)
     assert "no modifier 'on-1995-06-01'; known: required, auto" in ended.stderr
