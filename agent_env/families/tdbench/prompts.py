@@ -24,6 +24,7 @@ from agent_env.features.answers.schemas import DATE, INTEGER, Schema, list_of, m
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnswerForm, Example
 from agent_env.sdk.records import TEXT, Condition, MaterialTable, Sample, closed, or_null
+from agent_env.temporal.written import MONTHS
 
 
 class _Passages:
@@ -193,10 +194,7 @@ def examples(sample: Sample, condition: Condition) -> tuple[Example, ...]:
 DATES: dict[str, Schema] = {
     "year": matching("[0-9]{4}"), "month": matching("[0-9]{4}-[0-9]{2}"), "day": DATE,
 }  # fmt: skip
-MONTH = matching(
-    "(January|February|March|April|May|June|July|August|September|October|November|December) "
-    "[0-9]{4}"
-)
+MONTH = matching(f"({'|'.join(MONTHS)}) [0-9]{{4}}")
 _MOST = 31
 
 

@@ -32,16 +32,9 @@ DIGITS = (
 )
 """A number in digits, with its sign and with separators between groups of three."""
 NUMBER = rf"(?:{DIGITS}|{NUMBER_WORDS})"
-_NUMBER = re.compile(NUMBER, re.I)
 _SEPARATORS = re.compile(r"[,\u202f' _\s+]")
 MOST_DIGITS = 40
 """Longer runs of digits are no amount of time."""
-
-
-def read_number(text: str) -> Amount | None:
-    """The whole text as a number; None where it is not one."""
-    match = _NUMBER.fullmatch(text.strip())
-    return None if match is None else value_of(match[0])
 
 
 def value_of(text: str) -> Amount | None:

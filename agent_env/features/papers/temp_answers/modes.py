@@ -12,7 +12,7 @@ import ast
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date
 from functools import partial
 from statistics import fmean
@@ -20,13 +20,13 @@ from statistics import fmean
 from agent_env.families.temp_answers.scoring.answer_spec import (
     WITH_VALUE,
     Amount,
-    Outcome,
     TimeAnswer,
 )
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_errors import (
     ErrorProfile,
     Scale,
+    TimeError,
     is_transitional,
     measure,
     profile,
@@ -46,21 +46,14 @@ ScaleGroup = tuple[str, ...]
 """Dataset, split and unit; in `paper` TTQA has one group for head and tail: dataset and unit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item(TimeError):
     """One response measured in one mode."""
 
     row: Response
-    outcome: Outcome
-    exact: bool
-    gold: Amount | None
-    amount: Amount | None
-    error: Amount | None
-    percentage: float | None
-    """None where sMAPE is not defined."""
-    scaled: float | None
-    """None where MASE is not defined."""
-    rule: str
+    gold: Amount | None = None
+    amount: Amount | None = None
+    rule: str = ""
     unit: str = ""
     transitional: bool = False
     problem: str | None = None
@@ -71,12 +64,6 @@ class Item:
     """`paper`: the centroid of the gold's cluster."""
     coarse: bool = False
     """A date less precise than asked."""
-    distance: float | None = None
-    """From the gold to the farthest amount that the answer can mean."""
-    floor: bool = False
-    """Right when completed units are counted."""
-    rounded: bool = False
-    """Right when rounded to whole units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +121,18 @@ def _group(file: ResponseFile, row: Response, declared: Declared) -> ScaleGroup:
 
 def _item(file: ResponseFile, row: Response, declared: Declared, scale: Scale | None) -> Item:
     if declared.spec is None or declared.gold is None:
-        return Item(
-            row, "unparsable", False, None, None, None, None, None, "", row.unit or "",
-            problem=declared.problem,
-        )  # fmt: skip
+        none = (None, None, None)
+        return Item("unparsable", False, *none, row=row, unit=row.unit or "",
+                    problem=declared.problem)  # fmt: skip
     spec, gold = declared.spec, declared.gold
     answer = _with_finish_reason(row, read_response(row.response, spec, file.prefilled))
     error = measure(answer, gold, spec, scale)
     return Item(
-        row, error.outcome, error.exact, gold, answer.amount, error.error, error.percentage,
-        error.scaled, answer.rule, spec.unit,
-        is_transitional(error.error, spec, row.years_only),
+        *(getattr(error, each.name) for each in fields(error)), row=row, gold=gold,
+        amount=answer.amount, rule=answer.rule, unit=spec.unit,
+        transitional=is_transitional(error.error, spec, row.years_only),
         scale=scale.deviation if scale else None,
         coarse=answer.outcome == "parsed" and answer.amount is None,
-        distance=error.distance,
-        floor=error.floor,
-        rounded=error.rounded,
     )  # fmt: skip
 
 
@@ -218,11 +201,13 @@ def _paper_item(
     unit = row.unit or ""
     error, amount, gold = paper.compare(answer, labels[key], unit)
     is_ratio = unit != "date" if is_object else "date" not in unit and "time" not in unit
+    is_right = error == 0
     return Item(
-        row, "unparsable" if amount is None else "parsed", error == 0, gold, amount, error,
-        paper.percentage_error(amount, gold) if is_ratio else None, None, answer.rule, unit,
+        "unparsable" if amount is None else "parsed", is_right, error,
+        paper.percentage_error(amount, gold) if is_ratio else None, None,
+        None if error is None else abs(error), is_right, is_right, row=row, gold=gold,
+        amount=amount, rule=answer.rule, unit=unit,
         problem="the label cannot be read" if gold is None else None,
-        distance=None if error is None else abs(error), floor=error == 0, rounded=error == 0,
     )  # fmt: skip
 
 

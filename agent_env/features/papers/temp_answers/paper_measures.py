@@ -90,20 +90,20 @@ def other_answers(
     of_prompting = [f for f in of_model if prompting(f) in row]
     own = [name for name in datasets if DATASETS[name] == first] or datasets
     wanted = {split: n for name in own for split, n in SPLITS[name].items()}
-    if scope == "file":
-        split, files = first, [f for f in of_prompting if f.splits == (first,)]
-    else:
-        split, files = "head", [f for f in of_model if prompting(f) == "zero shot"]
+    split = first if scope == "file" else "head"
+    of_split = {name: n for name, n in wanted.items() if name == split}
     if "baseline" in row and scope == "file":
-        of_split = {name: n for name, n in wanted.items() if name == first}
         return _other_files(answers.files, of_split, None)
+    files = {
+        "file": [f for f in of_prompting if f.splits == (first,)],
+        "head": [f for f in of_model if prompting(f) == "zero shot"],
+        "prompting": of_prompting,
+        "model": of_model,
+    }.get(scope, answers.files)
     if scope in ("file", "head"):
-        return _other_files(files, {split: wanted[split]}, 1) if split in wanted and files else ""
-    if scope == "prompting":
-        return _other_files(of_prompting, wanted, 1)
-    if scope == "model":
-        return _other_files(of_model, wanted, 2)
-    return _other_files(answers.files, wanted, FILES if scope == "dataset" else None)
+        return _other_files(files, of_split, 1) if files else ""
+    counts = {"prompting": 1, "model": 2, "dataset": FILES}
+    return _other_files(files, wanted, counts.get(scope))
 
 
 def _other_files(

@@ -3,12 +3,14 @@ two questions that it prints as cases (Tables 5 and 6)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent_env.families.timed_facts.published import question_of
-from agent_env.families.timed_facts.sample import Level
 from agent_env.features.extraction.solver import Fact
 from agent_env.features.extraction.strategies import executed
 from agent_env.features.extraction.wording import KINDS, fact_line
@@ -54,51 +56,28 @@ def read_responses(path: Path) -> ResponseFile:
     return ResponseFile(tuple(rows), file.samples)
 
 
-Spell = tuple[str, str, str]
-"""A value with its first and its last month."""
-TOL: tuple[Spell, ...] = (
-    ("Vrije Universiteit Amsterdam", "1992-01", "1992-01"),
-    ("Economic and Social Research Institute", "2006-01", "2012-01"),
-    ("University of Hamburg", "2000-01", "2006-01"),
-    ("University of Sussex", "2012-01", "2022-12"),
-)
-ABRAHAMS: tuple[Spell, ...] = (
-    ("Wivenhoe Town F.C.", "2004-01", "2005-01"),
-    ("Heybridge Swifts F.C.", "2001-01", "2004-01"),
-    ("Canvey Island F.C.", "2000-01", "2001-01"),
-    ("Colchester United F.C.", "1996-01", "1999-01"),
-    ("Chesham United F.C.", "2001-01", "2001-01"),
-)
+_FILE = Path(__file__).with_name("printed.toml")
+PRINTED: Mapping[str, Any] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+"""The questions of Tables 5 and 6."""
 
 
-def table_5() -> SampleSet:
-    """An employer before another."""
-    when = "before Economic and Social Research Institute"
-    return _printed_case("L3", "employer", "Richard Tol", when, TOL, ("University of Hamburg",))
-
-
-def table_6() -> SampleSet:
-    """The teams in a month with three answers."""
-    gold = ("Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C.")
-    return _printed_case("L2", "team", "Paul Abrahams", "in Jan, 2001", ABRAHAMS, gold)
-
-
-def _printed_case(
-    level: Level, kind: str, topic: str, when: str, spells: tuple[Spell, ...], gold: tuple[str, ...]
-) -> SampleSet:
+def printed(table: str) -> SampleSet:
+    """The question that a table prints."""
+    case = PRINTED[table]
+    kind, topic = case["kind"], case["topic"]
     facts = (
         Fact(topic=topic, kind=kind, value=value, start=start, end=end)
-        for value, start, end in spells
+        for value, start, end in case["spells"]
     )
     sample = question_of(
         task="tempreason",
         sample_id=f"tempreason-{topic.replace(' ', '-')}",
-        level=level,
-        question=KINDS[kind].ask.format(t=topic, when=when),
-        gold=gold,
+        level=case["level"],
+        question=KINDS[kind].ask.format(t=topic, when=case["when"]),
+        gold=tuple(case["gold"]),
         lines="\n".join(map(fact_line, facts)),
         text=None,
-        negatives=tuple(value for value, _, _ in spells),
+        negatives=tuple(value for value, _, _ in case["spells"]),
     )
     return SampleSet((sample,))
 
@@ -106,6 +85,6 @@ def _printed_case(
 PAPER = Reproduction.beside(
     __file__,
     measures={"strategies": measure},
-    questions={"table5": {"printed": table_5}, "table6": {"printed": table_6}},
+    questions={name: {"printed": partial(printed, name)} for name in PRINTED},
     read_responses=read_responses,
 )

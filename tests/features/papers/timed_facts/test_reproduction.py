@@ -76,9 +76,9 @@ def test_tables_have_the_papers_methods_and_questions(tmp_path):
     }
 
 
-@pytest.mark.parametrize("make", [printed.table_5, printed.table_6])
-def test_the_solver_gives_the_papers_answer_to_its_printed_questions(make):
-    (question,) = map(timed, make().samples)
+@pytest.mark.parametrize("table", printed.PRINTED)
+def test_the_solver_gives_the_papers_answer_to_its_printed_questions(table):
+    (question,) = map(timed, printed.printed(table).samples)
     assert solver_agrees(question) is True
     assert len(question.facts) == len(question.gold) + len(question.negatives)
 
