@@ -113,13 +113,17 @@ def _episode(row: ResponseRow) -> Episode:
 FIELDS = ("setup", "model", "sample", "response")
 
 
-def read_response_lines(path: Path, setups: Collection[str]) -> ResponseFile:
-    """The responses of a file; DatasetError names the line and the field."""
+def text_of(path: Path) -> str:
+    """The text of a file; DatasetError where it cannot be read."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as exc:
         raise DatasetError(path, None, f"cannot be read: {exc}") from exc
-    rows = [_row(path, line, item, setups) for line, item in json_rows(path, text)]
+
+
+def read_response_lines(path: Path, setups: Collection[str]) -> ResponseFile:
+    """The responses of a file; DatasetError names the line and the field."""
+    rows = [_row(path, line, item, setups) for line, item in json_rows(path, text_of(path))]
     if not rows:
         raise DatasetError(path, None, "holds no response")
     return ResponseFile(tuple(rows))

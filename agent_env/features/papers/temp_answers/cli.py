@@ -162,6 +162,6 @@ def _print_disagreements(scored: ScoredAnswers) -> None:
     for cause, count in counts.most_common():
         first = next(d for d in scored.disagreements if d.cause == cause)
         print(
-            f"  {count:6} {cause}; first {first.file} row {first.row.line}: label "
-            f"{first.row.label}, paper {first.paper}, v2 {first.v2}"
+            f"  {count:6} {cause}; first {first.file} row {first.paper.row.line}: label "
+            f"{first.paper.row.label}, paper {first.paper.amount}, v2 {first.v2.amount}"
         )

@@ -11,7 +11,8 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE, Amount
+from agent_env.families.temp_answers.scoring.answer_spec import WITH_VALUE
+from agent_env.features.papers.responses import text_of
 from agent_env.features.papers.temp_answers.modes import (
     Item,
     ModeScores,
@@ -44,11 +45,8 @@ class Disagreement:
     """One response that the two modes score differently."""
 
     file: str
-    row: Response
-    paper: Amount | None
-    v2: Amount | None
-    paper_exact: bool
-    v2_exact: bool
+    paper: Item
+    v2: Item
     cause: str
 
 
@@ -62,7 +60,7 @@ def disagreements(
     for file, v2_items, paper_items in zip(files, v2, paper, strict=True):
         for a, b in zip(paper_items, v2_items, strict=True):
             if (why := cause(file.dataset, a, b)) is not None:
-                yield Disagreement(file.path.name, a.row, a.amount, b.amount, a.exact, b.exact, why)
+                yield Disagreement(file.path.name, a, b, why)
 
 
 def cause(dataset: str, paper: Item, v2: Item) -> str | None:
@@ -280,10 +278,7 @@ def _matched(
 def read_centroids(path: Path) -> dict[ScaleGroup, tuple[float, ...]]:
     """From a report of this command, or JSON `{"tot": {"arithmetic": {"days": [12.5]}}, "ttqa":
     {"years": [31.0]}}`, or CSV with the columns dataset, split, unit, centroid."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise DatasetError(path, None, f"cannot be read: {exc}") from exc
+    text = text_of(path)
     if path.suffix.lower() == ".csv":
         return _csv_centroids(path, text)
     try:
@@ -388,8 +383,9 @@ def write_disagreements(path: Path, items: Sequence[Disagreement]) -> None:
     columns = ("file", "row", "cause", "question", "label", "unit", "paper", "v2",
                "paper_exact", "v2_exact", "response")  # fmt: skip
     rows = (
-        (d.file, d.row.line, d.cause, d.row.question, d.row.label, d.row.unit, d.paper,
-         d.v2, d.paper_exact, d.v2_exact, d.row.response)
+        (d.file, row.line, d.cause, row.question, row.label, row.unit, d.paper.amount,
+         d.v2.amount, d.paper.exact, d.v2.exact, row.response)
         for d in items
+        for row in [d.paper.row]
     )  # fmt: skip
     write_whole(path, csv_text((columns, *rows)).encode())

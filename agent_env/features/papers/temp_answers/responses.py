@@ -18,6 +18,7 @@ from typing import Any
 
 from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.features.facts.tables.table_files import json_rows
+from agent_env.features.papers.responses import text_of
 from agent_env.sdk.errors import ConfigError, DatasetError
 from agent_env.sdk.records import Episode
 from agent_env.temporal.written import ANY_MONTH, SHORT_MONTH
@@ -144,11 +145,7 @@ def read_mapping(path: Path) -> dict[str, Any]:
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as exc:
-            raise DatasetError(path, None, f"cannot be read: {exc}") from exc
-        yield from (record for _, record in json_rows(path, text))
+        yield from (record for _, record in json_rows(path, text_of(path)))
         return
     csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
     try:
