@@ -187,10 +187,9 @@ def score_answers(options: ScoreOptions) -> ScoredAnswers:
         if mode not in MODES:
             raise ConfigError(f"unknown mode '{mode}'; known: {', '.join(MODES)}")
     mapping = read_mapping(options.mapping) if options.mapping else None
-    dated: dict[str, bool] = {}
     files_in: list[ResponseFile] = []
     for path in options.files:
-        files_in += _run_files(path) if path.is_dir() else [read_responses(path, mapping, dated)]
+        files_in += _run_files(path) if path.is_dir() else [read_responses(path, mapping)]
     files, unmatched, unanswered = _matched(files_in, options.questions)
     centroids = read_centroids(options.centroids) if options.centroids else None
     scores: dict[str, ModeScores] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
@@ -44,6 +45,7 @@ class Declared:
     problem: str | None = None
 
 
+@lru_cache(maxsize=50_000)  # questions recur with every model
 def declared_line(form: str | None, unit: str | None, label: str | None) -> Declared:
     """The specification of a question whose answer is on a final line."""
     if label is None:
@@ -75,6 +77,7 @@ def line_spec(form: str | None, unit: str | None) -> AnswerSpec | None:
     )
 
 
+@lru_cache(maxsize=50_000)
 def declared_object(
     unit: str | None, label: str | None, question: str, question_type: str | None
 ) -> Declared:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date
-from functools import partial
+from functools import lru_cache, partial
 from statistics import fmean
 
 from agent_env.families.temp_answers.scoring.answer_spec import (
@@ -82,8 +82,7 @@ class ModeScores:
 
 def score_v2(files: Sequence[ResponseFile]) -> ModeScores:
     """Every row by the declared format and unit of its question."""
-    cache: dict[tuple[str | None, ...], Declared] = {}
-    declared = [[_declared(file.dataset, row, cache) for row in file.rows] for file in files]
+    declared = [[_declared(file.dataset, row) for row in file.rows] for file in files]
     golds: dict[ScaleGroup, dict[tuple[str, str | None], Amount]] = defaultdict(dict)
     for file, own in zip(files, declared, strict=True):
         for row, d in zip(file.rows, own, strict=True):
@@ -100,18 +99,11 @@ def score_v2(files: Sequence[ResponseFile]) -> ModeScores:
     return ModeScores(items, {}, {group: s for group, s in scales.items() if s is not None})
 
 
-def _declared(
-    dataset: str, row: Response, cache: dict[tuple[str | None, ...], Declared]
-) -> Declared:
-    """The question's specification; cached, because questions recur with every model."""
-    key = (dataset, row.key, row.label, row.format, row.unit, row.question_type)
-    if key not in cache:
-        cache[key] = (
-            declared_line(row.format, row.unit, row.label)
-            if dataset == "ttqa"
-            else declared_object(row.unit, row.label, row.question, row.question_type)
-        )
-    return cache[key]
+def _declared(dataset: str, row: Response) -> Declared:
+    """The question's specification."""
+    if dataset == "ttqa":
+        return declared_line(row.format, row.unit, row.label)
+    return declared_object(row.unit, row.label, row.question, row.question_type)
 
 
 def _group(file: ResponseFile, row: Response, declared: Declared) -> ScaleGroup:
@@ -153,8 +145,7 @@ def score_paper(
     clustered: bool = True,
 ) -> ModeScores:
     """Every row by the published rules; without MASE if `clustered` is False."""
-    labels: dict[tuple[str | None, ...], paper.PaperReading] = {}
-    items = [[_paper_item(file, row, labels, clock) for row in file.rows] for file in files]
+    items = [[_paper_item(file, row, clock) for row in file.rows] for file in files]
     groups: dict[ScaleGroup, list[tuple[int, int, float]]] = defaultdict(list)
     for f, (file, own) in enumerate(zip(files, items, strict=True)):
         for r, item in enumerate(own):
@@ -180,16 +171,9 @@ def paper_group(dataset: str, split: str, unit: str) -> ScaleGroup:
     return ("tot", split, unit) if dataset == "tot" else ("ttqa", unit)
 
 
-def _paper_item(
-    file: ResponseFile,
-    row: Response,
-    labels: dict[tuple[str | None, ...], paper.PaperReading],
-    clock: date,
-) -> Item:
-    key = (file.dataset, row.label, row.format)
+def _paper_item(file: ResponseFile, row: Response, clock: date) -> Item:
     is_object = file.dataset == "tot"
-    if key not in labels:
-        labels[key] = _object_label(row.label, clock) if is_object else _line_label(row, clock)
+    label = _label(row.label, None if is_object else row.format or "", clock)
     if row.response is None:
         answer = paper.PaperReading(None, "no response")
     elif is_object:
@@ -199,7 +183,7 @@ def _paper_item(
     else:
         answer = paper.read_line(row.response, row.format, clock)
     unit = row.unit or ""
-    error, amount, gold = paper.compare(answer, labels[key], unit)
+    error, amount, gold = paper.compare(answer, label, unit)
     is_ratio = unit != "date" if is_object else "date" not in unit and "time" not in unit
     is_right = error == 0
     return Item(
@@ -211,7 +195,13 @@ def _paper_item(
     )  # fmt: skip
 
 
-def _object_label(label: str | None, clock: date) -> paper.PaperReading:
+@lru_cache(maxsize=50_000)  # questions recur with every model
+def _label(label: str | None, form: str | None, clock: date) -> paper.PaperReading:
+    """The label's value; `form` is None for an object."""
+    if form is not None:
+        if label is None or not form:
+            return paper.PaperReading(None, "no label")
+        return paper.read_label(label, form, clock)
     try:
         content = ast.literal_eval(label or "")
     except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -219,12 +209,6 @@ def _object_label(label: str | None, clock: date) -> paper.PaperReading:
     if not isinstance(content, dict):
         return paper.PaperReading(None, "no object")
     return paper.read_keys(content, clock)
-
-
-def _line_label(row: Response, clock: date) -> paper.PaperReading:
-    if row.label is None or row.format is None:
-        return paper.PaperReading(None, "no label")
-    return paper.read_label(row.label, row.format, clock)
 
 
 BANDS = (1, 2, 5, 10)

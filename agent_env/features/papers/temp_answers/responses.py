@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -82,11 +83,8 @@ class ResponseFile:
         return tuple(sorted({row.split for row in self.rows}))
 
 
-def read_responses(
-    path: Path, mapping: Mapping[str, Any] | None = None, date_cache: dict[str, bool] | None = None
-) -> ResponseFile:
-    """A file by its layout. `date_cache` may be shared between files, whose questions and tables
-    recur. Raises DatasetError for missing columns."""
+def read_responses(path: Path, mapping: Mapping[str, Any] | None = None) -> ResponseFile:
+    """A file by its layout. Raises DatasetError for missing columns."""
     records = _records(path)
     first = next(records, None)
     if first is None:
@@ -99,12 +97,11 @@ def read_responses(
     if dataset not in DATASETS:
         raise DatasetError(path, None, f"unknown dataset '{dataset}'; known: {', '.join(DATASETS)}")
     rows, keys, duplicates = [], set[str](), list[int]()
-    date_cache = {} if date_cache is None else date_cache
     for line, record in enumerate(chain([first], records), start=1):
         absent = [c for name in NEEDED if isinstance(c := columns[name], str) and c not in record]
         if absent:
             raise DatasetError(path, None, f"record {line} has no field '{absent[0]}'")
-        row = _row(line, record, columns, dataset, date_cache)
+        row = _row(line, record, columns, dataset)
         if row.key in keys:
             duplicates.append(line)
         keys.add(row.key)
@@ -231,13 +228,7 @@ def _value(columns: Columns, record: Mapping[str, Any], name: str) -> str | None
     return None if text in MISSING else text
 
 
-def _row(
-    line: int,
-    record: Mapping[str, Any],
-    columns: Columns,
-    dataset: str,
-    date_cache: dict[str, bool],
-) -> Response:
+def _row(line: int, record: Mapping[str, Any], columns: Columns, dataset: str) -> Response:
     def field(name: str) -> str | None:
         return _value(columns, record, name)
 
@@ -256,15 +247,14 @@ def _row(
         question_type=field("question_type"),
         finish_reason=field("finish_reason"),
         years_only="year" in (field("answer_temporal_unit") or "")
-        and not any(_is_dated(text, date_cache) for text in (question, context)),
+        and not any(map(_is_dated, (question, context))),
     )
 
 
-def _is_dated(text: str, date_cache: dict[str, bool]) -> bool:
+@lru_cache(maxsize=10_000)
+def _is_dated(text: str) -> bool:
     """Whether a text gives a month or a day; cached, because tables recur."""
-    if text not in date_cache:
-        date_cache[text] = _FINER.search(text) is not None
-    return date_cache[text]
+    return _FINER.search(text) is not None
 
 
 def graph_of(question: str, bare: str | None) -> str:
@@ -284,7 +274,7 @@ def question_keys(path: Path) -> frozenset[str]:
     if dataset not in DATASETS:
         dataset = "tot" if "instruction" in first else "ttqa"
     return frozenset(
-        _row(line, record, columns, dataset, {}).key
+        _row(line, record, columns, dataset).key
         for line, record in enumerate(chain([first], records), start=1)
     )
 
