@@ -174,7 +174,8 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     field = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         return f"unknown field '{field}'"
-    return f"{field}: {first['msg']}" if field else str(first["msg"])
+    text = str(first["msg"]).removeprefix("Value error, ")  # pydantic's word for ours
+    return f"{field}: {text}" if field else text
 
 
 def user_problem(problems: Sequence[Mapping[str, Any]], known: Iterable[str]) -> str:

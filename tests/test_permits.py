@@ -108,7 +108,7 @@ OUR_MODULES = {
 MAKES_OWN_PERMITS = {
     "cli/local.py", "cli/tree.py",
     "features/facts/wikidata.py",
-    "runs/context.py", "runs/fork.py", "runs/generate.py", "features/judge/judge.py",
+    "features/contexts/commands.py", "runs/fork.py", "runs/generate.py", "features/judge/judge.py",
     "runs/planning/objects.py", "runs/options/run_options.py",
     "runs/servers/probe.py", "features/studies/folder.py",
     "features/interop/run_export.py",

@@ -13,8 +13,10 @@ from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Pl
 from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
 from agent_env.records.texts import IN_TEXT, is_time
 from agent_env.records.tier import Tier
-from agent_env.records.trace_events import TRACE_VERSION, Parent
+from agent_env.records.trace_events import Parent
 
+RUN_VERSION = 3
+"""Of the form of run.json."""
 Undated = Literal["withhold", "count", "serve"]
 
 
@@ -239,7 +241,7 @@ class Manifest(Stored):
 
     model_config = ConfigDict(extra="forbid")
 
-    v: Plain[int] = TRACE_VERSION
+    v: Plain[int] = RUN_VERSION
     id: Plain[str | None] = None
     """Identity of the run; its traces bear it."""
     task: Code[str]
@@ -331,8 +333,8 @@ class Manifest(Stored):
     @field_validator("v")
     @classmethod
     def _version(cls, version: int) -> int:
-        if version != TRACE_VERSION:
-            raise ValueError(f"version {version}; this agent-env reads version {TRACE_VERSION}")
+        if version != RUN_VERSION:
+            raise ValueError(f"version {version}; this agent-env reads version {RUN_VERSION}")
         return version
 
     @field_validator("created_at")

@@ -16,6 +16,7 @@ from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import NO_SERVER, split_address, variable_in
 from agent_env.records.manifest import ContextCheck, Manifest, Preflight
+from agent_env.registry import hook
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.plan import Plan, plan_run
 from agent_env.runs.run import Run
@@ -75,15 +76,14 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
 
 async def reference_pages(options: RunOptions, sample_set: SampleSet) -> Path:
     """The context file of the pages that the scripted reference cites for these samples."""
-    from agent_env.runs.context import BuildOptions, build
-
+    build: Callable[[Path, Path], object] = hook("contexts", "the condition cited")
     assert options.out is not None
     dataset = options.out.with_suffix(".jsonl")
     sample_set.write(dataset)
     silent = Listener(lambda line: None, lambda run, number: None, lambda key, status: None)
     run = await start_run(replace(options, dataset=dataset), silent)
     contexts = options.out.with_suffix(".contexts")
-    await asyncio.to_thread(build, BuildOptions(run.path, contexts))
+    await asyncio.to_thread(build, run.path, contexts)
     return contexts
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.retries import Outage as Outage
     from agent_env.episodes.calls.retries import Retries as Retries
     from agent_env.episodes.calls.retries import error_kind as error_kind
+    from agent_env.episodes.contexts import EpisodeContext as EpisodeContext
     from agent_env.episodes.contexts import episode_contexts as episode_contexts
     from agent_env.episodes.contexts import read_copies as read_copies
     from agent_env.episodes.rerun.resume import TraceOpener as TraceOpener
@@ -53,11 +54,13 @@ if TYPE_CHECKING:
     from agent_env.episodes.runner import Runner as Runner
     from agent_env.episodes.runner import utc_now as utc_now
     from agent_env.episodes.runner import work_through as work_through
+    from agent_env.episodes.trace.fold import without_verdicts as without_verdicts
     from agent_env.episodes.trace.lines import BEGUN as BEGUN
     from agent_env.episodes.trace.lines import PLACES as PLACES
     from agent_env.episodes.trace.lines import Clock as Clock
     from agent_env.episodes.trace.lines import TraceError as TraceError
     from agent_env.episodes.trace.lines import read_events as read_events
+    from agent_env.episodes.trace.lines import read_trace as read_trace
     from agent_env.episodes.trace.lines import stamp as stamp
     from agent_env.errors import BatchWait as BatchWait
     from agent_env.errors import RunWaits as RunWaits
@@ -82,6 +85,9 @@ if TYPE_CHECKING:
     from agent_env.models.endpoint import Endpoint as Endpoint
     from agent_env.permits import NOTHING as NOTHING
     from agent_env.permits import text_of as text_of
+    from agent_env.protocols import Fetcher as Fetcher
+    from agent_env.protocols import PageStore as PageStore
+    from agent_env.protocols import Tokenizer as Tokenizer
     from agent_env.records.manifest import StudyUse as StudyUse
     from agent_env.records.options import CALLS as CALLS
     from agent_env.records.options import MCP as MCP
@@ -101,6 +107,7 @@ if TYPE_CHECKING:
     from agent_env.records.safe_files import is_safe as is_safe
     from agent_env.records.safe_files import sync_path as sync_path
     from agent_env.records.schema import JudgeCall as JudgeCall
+    from agent_env.records.schema import PageRef as PageRef
     from agent_env.records.schema import Verdict as Verdict
     from agent_env.records.trace_events import Judged as Judged
     from agent_env.records.waits import doubled_s as doubled_s
@@ -137,13 +144,30 @@ if TYPE_CHECKING:
     from agent_env.runs.screen.progress import scores_text as scores_text
     from agent_env.runs.start import Start as Start
     from agent_env.runs.studies import Ask as Ask
+    from agent_env.runs.study import find_runs as find_runs
     from agent_env.sandbox.choose import SANDBOXES as SANDBOXES
     from agent_env.sandbox.choose import UNSAFE as UNSAFE
+    from agent_env.tasks.contexts import KINDS as KINDS
+    from agent_env.tasks.contexts import ORDER as ORDER
+    from agent_env.tasks.contexts import ContextHeader as ContextHeader
+    from agent_env.tasks.contexts import ContextPage as ContextPage
+    from agent_env.tasks.contexts import Contexts as Contexts
+    from agent_env.tasks.contexts import Kind as Kind
+    from agent_env.tasks.contexts import MissingPage as MissingPage
+    from agent_env.tasks.contexts import PageText as PageText
+    from agent_env.tasks.contexts import SampleContext as SampleContext
+    from agent_env.tasks.contexts import read_contexts as read_contexts
+    from agent_env.tasks.contexts import sample_digest as sample_digest
+    from agent_env.tasks.contexts import text_digest as text_digest
+    from agent_env.tasks.contexts import write_context as write_context
     from agent_env.tasks.modifiers import bare_name as bare_name
     from agent_env.tasks.modifiers import said_in as said_in
     from agent_env.tasks.scorers import METRICS as METRICS
     from agent_env.tasks.scorers import SCORERS as SCORERS
     from agent_env.tasks.tool_registry import TOOLS as TOOLS
+    from agent_env.tasks.tool_registry import needs_web as needs_web
+    from agent_env.tasks.tool_registry import web_tools as web_tools
+    from agent_env.web.fetch import HttpFetcher as HttpFetcher
     from agent_env.web.store_file import reading as reading
     from agent_env.web.store_merge import problems as problems
     from agent_env.wiring.components import open_components as open_components
@@ -152,6 +176,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import api_of as api_of
     from agent_env.wiring.models import health_of as health_of
     from agent_env.wiring.models import keys_here as keys_here
+    from agent_env.wiring.models import make_tokenizer as make_tokenizer
     from agent_env.wiring.models import open_batches as open_batches
     from agent_env.wiring.models import open_counted as open_counted
     from agent_env.wiring.registry import SCRIPTS as SCRIPTS
@@ -161,6 +186,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.trust import record_study as record_study
     from agent_env.wiring.web import check_store as check_store
     from agent_env.wiring.web import open_sealed as open_sealed
+    from agent_env.wiring.web import site_of as site_of
     from agent_env.wiring.web import store_path as store_path
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -1,8 +1,13 @@
 """What run.json may hold."""
 
+import json
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
+from agent_env.episodes.run_folder import RunFolder
+from agent_env.errors import DatasetError
 from agent_env.records.manifest import Manifest
 from agent_env.records.trace_events import ModelCalled
 
@@ -25,3 +30,14 @@ def test_a_run_began_at_a_time(at):
     Manifest.model_validate(data | {"created_at": "2026-01-01T00:00:00+00:00"})
     with pytest.raises(ValidationError, match="not a time in ISO 8601"):
         Manifest.model_validate(data | {"created_at": at})
+
+
+def test_a_run_of_an_earlier_form_is_refused_in_one_line(tmp_path):
+    stored = Path(__file__).parent.parent / "data" / "runs" / "puzzle" / "run.json"
+    entries = json.loads(stored.read_text())
+    (tmp_path / "run.json").write_text(json.dumps(entries | {"v": 2, "batch": {"dir": None}}))
+    with pytest.raises(DatasetError) as caught:
+        _ = RunFolder(tmp_path).manifest
+    assert str(caught.value) == (
+        f"{tmp_path / 'run.json'}: not a run's manifest: v: version 2; this agent-env reads version 3"
+    )

@@ -221,7 +221,7 @@ def make_fact(topic: str, kind: str, value: str, start: str | None, end: str | N
             topic=topic, kind=kind, value=value, start=_stored_date(start), end=_stored_date(end)
         )
     except ValidationError as exc:
-        raise ValueError(first_problem(exc.errors()).removeprefix("Value error, ")) from None
+        raise ValueError(first_problem(exc.errors())) from None
 
 
 def _stored_date(text: str | None) -> str | None:

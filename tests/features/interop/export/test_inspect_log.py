@@ -79,5 +79,5 @@ def test_control_characters_in_a_run_are_exported_or_refused_in_one_line(tmp_pat
     (tmp_path / "out").mkdir()
     assert write(source_of(Run(run.path)), tmp_path / "out")
     manifest.write_text(json.dumps(data | {"created_at": data["created_at"] + "\0\x1b[2J"}))
-    with pytest.raises(DatasetError, match="created_at: Value error, it is not a time"):
+    with pytest.raises(DatasetError, match="created_at: it is not a time"):
         write(source_of(Run(run.path)), tmp_path / "out")

@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.features.contexts.commands import BuildOptions, build, verify
 from agent_env.features.reference.policy import Reference
-from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.runs.fork import fork
 from agent_env.runs.options.run_options import ForkOptions, ReplayOptions, RunOptions
 from agent_env.runs.replay import replay

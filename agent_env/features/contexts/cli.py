@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.cli.options import with_options
-from agent_env.cli.run import AsJson, for_each_run, say
-from agent_env.records.options import Opt
+from agent_env.sdk.commands import AsJson, Opt, for_each_run, say, with_options
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts import ContextComparison
-    from agent_env.runs.context import BuildOptions, BuildResult
-    from agent_env.tasks.contexts import SampleContext
+    from agent_env.features.contexts.commands import BuildOptions, BuildResult, ContextComparison
+    from agent_env.sdk.inside import SampleContext
 
 
-@with_options("agent_env.runs.context:BuildOptions")
+@with_options("agent_env.features.contexts.commands:BuildOptions")
 def build(options: BuildOptions, as_json: AsJson = False) -> None:
     """Write, for each sample, the pages that a run's model found, to be given to any model. Of a
     study, --out is a folder with a file for each run.
@@ -36,7 +33,7 @@ def build(options: BuildOptions, as_json: AsJson = False) -> None:
 
 
 def _build(options: BuildOptions, as_json: bool) -> None:
-    from agent_env.runs import context as commands
+    from agent_env.features.contexts import commands
 
     result = commands.build(options, note=say)
     if as_json:
@@ -100,8 +97,8 @@ def show(
 
     Example: agent-env web context show pages.jsonl --sample tp-1-00001
     """
-    from agent_env.errors import ConfigError
-    from agent_env.tasks.contexts import read_contexts
+    from agent_env.sdk.errors import ConfigError
+    from agent_env.sdk.inside import read_contexts
 
     pages = read_contexts(file)
     if sample is None:
@@ -124,7 +121,7 @@ def verify(
 
     Example: agent-env web context verify runs/gpt runs/qwen
     """
-    from agent_env.runs.context import verify as compared
+    from agent_env.features.contexts.commands import verify as compared
 
     rows = compared(runs)
     if as_json:

@@ -1,32 +1,42 @@
-"""The commands on cited contexts: build a file from a run, compare the contexts of runs."""
+"""The commands on cited contexts: build a file from a run, compare the contexts of runs.
+
+Whether the models of several runs read the same context is checked from the traces alone: the
+digest in each is compared with that of the text before the question, then those of all episodes
+with contexts of the same name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agent_env.errors import ConfigError
-from agent_env.records.options import Opt
-from agent_env.runs.options.run_options import TrustRun
-from agent_env.runs.run import Run
-from agent_env.runs.study import find_runs
-from agent_env.tasks.contexts import KINDS, Contexts, Kind
-from agent_env.tasks.sample_files import write_whole
-from agent_env.tasks.tool_registry import needs_web, web_tools
-from agent_env.wiring.models import make_tokenizer
-from agent_env.wiring.trust import own_call
-from agent_env.wiring.web import check_store, site_of, store_path
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import (
+    KINDS,
+    Contexts,
+    Kind,
+    TrustRun,
+    check_store,
+    find_runs,
+    make_tokenizer,
+    needs_web,
+    site_of,
+    store_path,
+    web_tools,
+)
+from agent_env.sdk.run import Run, own_call
+from agent_env.sdk.trace import write_whole
 
 if TYPE_CHECKING:
-    from agent_env.episodes.contexts import ContextComparison
-    from agent_env.protocols import Fetcher
-    from agent_env.records.manifest import Manifest
-    from agent_env.web.page_store import SqlitePages
+    from agent_env.sdk.inside import EpisodeContext, Fetcher
+    from agent_env.sdk.records import Manifest
+    from agent_env.sdk.web import SqlitePages
 
 DEFAULT_KINDS: tuple[Kind, ...] = ("cited", "opened")
 FETCHED = "fetched.db"
@@ -86,7 +96,7 @@ def build(
     note: Callable[[str], None] = lambda text: None,
 ) -> BuildResult:
     """Write the file; `fetcher` takes the place of the live one."""
-    from agent_env.episodes.contexts import (
+    from agent_env.features.contexts.pages import (
         BuildRules,
         Stores,
         build_contexts,
@@ -126,7 +136,7 @@ def build(
             dead: Mapping[str, str] = {}
             check_store(folder, folder.path / FETCHED)
             if options.fetch:
-                from agent_env.web.fetch import HttpFetcher
+                from agent_env.sdk.inside import HttpFetcher
 
                 fetched = _opened(folder.path / FETCHED, stack, make=True)
                 assert fetched is not None  # made where it was not
@@ -144,10 +154,15 @@ def build(
     return built
 
 
+def build_pages(run: Path, out: Path) -> None:
+    """The pages that the run's model cited or opened."""
+    build(BuildOptions(run, out))
+
+
 def _opened(
     file: Path, stack: ExitStack, make: bool = False, as_of: str | None = None
 ) -> SqlitePages | None:
-    from agent_env.web.page_store import SqlitePages
+    from agent_env.sdk.web import SqlitePages
 
     if not make and not file.exists():
         return None
@@ -179,10 +194,28 @@ def _kinds(names: Sequence[str]) -> tuple[Kind, ...]:
     return tuple(kind for kind in KINDS if kind in names)
 
 
+@dataclass(frozen=True, slots=True)
+class ContextComparison:
+    """One sample under one set of cited pages, over all runs."""
+
+    context: str
+    sample: str
+    digests: tuple[str, ...]
+    """The different ones, sorted."""
+    absent: tuple[str, ...]
+    """Runs without such an episode."""
+    broken: tuple[str, ...]
+    """Episodes whose trace has a wrong digest, or none."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether every run read the same bytes."""
+        return len(self.digests) == 1 and not self.absent and not self.broken
+
+
 def verify(runs: Sequence[Path]) -> list[ContextComparison]:
     """For each set of cited pages and each sample, whether all runs read the same bytes."""
-    from agent_env.episodes.contexts import compare_contexts, episode_contexts
-    from agent_env.episodes.run_folder import RunFolder
+    from agent_env.sdk.inside import RunFolder, episode_contexts
 
     paths = find_runs(runs)
     reads = {str(path): list(episode_contexts(RunFolder(path))) for path in paths}
@@ -190,3 +223,22 @@ def verify(runs: Sequence[Path]) -> list[ContextComparison]:
         if not contexts:
             raise ConfigError(f"{path} has no episode under a cited condition")
     return compare_contexts([read for contexts in reads.values() for read in contexts], list(reads))
+
+
+def compare_contexts(
+    contexts: Iterable[EpisodeContext], runs: Sequence[str]
+) -> list[ContextComparison]:
+    """A row for each set of pages and sample, in order."""
+    groups: dict[tuple[str, str], list[EpisodeContext]] = {}
+    for each in contexts:
+        groups.setdefault((each.context, each.sample), []).append(each)
+    return [
+        ContextComparison(
+            context=context,
+            sample=sample,
+            digests=tuple(sorted({r.digest for r in group if r.digest is not None})),
+            absent=tuple(run for run in runs if run not in {r.run for r in group}),
+            broken=tuple(f"{r.run} {r.episode}" for r in group if r.digest is None),
+        )
+        for (context, sample), group in sorted(groups.items())
+    ]

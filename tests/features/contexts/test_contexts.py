@@ -9,12 +9,12 @@ from ipaddress import ip_address
 
 import pytest
 
-from agent_env.episodes.contexts import NamedPage, named_pages, urls_in
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
+from agent_env.features.contexts.commands import BuildOptions, build, verify
+from agent_env.features.contexts.pages import NamedPage, named_pages, urls_in
 from agent_env.models.tokenizers import Estimate
 from agent_env.records.schema import PageRef
-from agent_env.runs.context import BuildOptions, build, verify
 from agent_env.tasks.contexts import (
     KINDS,
     MissingPage,
