@@ -39,5 +39,6 @@ def test_a_run_of_an_earlier_form_is_refused_in_one_line(tmp_path):
     with pytest.raises(DatasetError) as caught:
         _ = RunFolder(tmp_path).manifest
     assert str(caught.value) == (
-        f"{tmp_path / 'run.json'}: not a run's manifest: v: version 2; this agent-env reads version 3"
+        f"{tmp_path / 'run.json'}: not a run's manifest: v: version 2; "
+        "this agent-env reads version 3"
     )
