@@ -62,7 +62,10 @@ def package_without(gone, place):
 FORKS = """
 import json, os, sys
 import bs4, httpx, httpx2, langgraph.graph, lxml.etree, numpy, pydantic, rich.console, typer
-for name in ("duckdb", "inspect_ai.log", "matplotlib.figure", "starlette.applications"):  # extras
+for name in (  # extras
+    "duckdb", "hijridate", "inspect_ai.log", "jinja2", "jsonschema", "matplotlib.figure", "pypdf",
+    "pytest", "regex", "sqlglot", "starlette.applications",
+):
     try:
         __import__(name)
     except ImportError:
