@@ -17,7 +17,6 @@ from agent_env.features.agents.apis.exchange import HttpRequest, as_json
 from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
 from tests.fake_server import FakeServer, Refusal
 
-STEPS = ("validating", "in_progress", "finalizing", "completed")
 ENDPOINTS = ("/v1/chat/completions", "/v1/responses")
 
 

@@ -103,6 +103,16 @@ def web_run(tmp_path_factory):
     )
 
 
+@pytest.fixture(scope="session")
+def web(tmp_path_factory):
+    """The shipped sealed web, in a file; nobody adds to it."""
+    from agent_env.features.facts.sealed import SealedWeb
+
+    made = SealedWeb.shipped(tmp_path_factory.mktemp("shipped") / "pages.db")
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def copied(small_run, tmp_path):
     """The small run, to be changed."""

@@ -204,31 +204,27 @@ def test_a_paper_without_its_family_says_so(ended_without, tmp_path):
     )
 
 
-@pytest.fixture(scope="module")
-def disturbed(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("disturbed") / "run"
-    agent_env.run_sync(
-        "time-puzzles", limit=1, conditions=["cal"], faults=["cal=error:1"], out=folder,
-        progress=False,
-    )  # fmt: skip
-    return folder
-
-
-def over(run):
-    return [(command, str(run)) for command in ("resume", "replay", "show", "compare")]
-
-
-def test_a_disturbed_run_says_what_is_missing_and_is_not_run_without(
-    disturbed, ended_without, tmp_path
+@pytest.mark.parametrize(
+    ("feature", "option", "others"),
+    [("evidence", {"faults": ["cal=error:1"]}, "agents, batch, clock, judge"),
+     ("clock", {"today": ["1995-06-01"]}, "agents, batch, evidence, judge")],
+)  # fmt: skip
+def test_a_run_says_which_feature_is_missing_and_is_not_run_without(
+    feature, option, others, ended_without, tmp_path
 ):
-    before = {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")}
-    for ended in ended_without("features/evidence", tmp_path, *over(disturbed)):
+    run = tmp_path / "run"
+    agent_env.run_sync(
+        "time-puzzles", limit=1, conditions=["cal"], out=run, progress=False, **option
+    )
+    before = {file: file.read_bytes() for file in run.rglob("*.jsonl")}
+    commands = [(command, str(run)) for command in ("resume", "replay", "show", "compare")]
+    for ended in ended_without(f"features/{feature}", tmp_path / "package", *commands):
         assert ended.returncode == 2
         assert ended.stderr.splitlines() == [
-            f"agent-env: {disturbed} was made with the feature 'evidence', which is not installed; "
-            "installed: agents, batch, clock, judge"
+            f"agent-env: {run} was made with the feature '{feature}', which is not installed; "
+            f"installed: {others}"
         ]
-    assert {file: file.read_bytes() for file in disturbed.rglob("*.jsonl")} == before
+    assert {file: file.read_bytes() for file in run.rglob("*.jsonl")} == before
 
 
 def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):
@@ -239,25 +235,6 @@ def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):
         assert (ended.returncode, ended.stdout) == (2, "")
         assert "No such option" in ended.stderr
     assert not (tmp_path / "run").exists()
-
-
-@pytest.fixture(scope="module")
-def dated(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dated") / "run"
-    agent_env.run_sync(
-        "time-puzzles", limit=1, conditions=["cal"], today=["1995-06-01"], out=folder,
-        progress=False,
-    )  # fmt: skip
-    return folder
-
-
-def test_a_run_on_a_day_is_refused_without_the_clock(dated, ended_without, tmp_path):
-    for ended in ended_without("features/clock", tmp_path, *over(dated)):
-        assert ended.returncode == 2
-        assert ended.stderr.splitlines() == [
-            f"agent-env: {dated} was made with the feature 'clock', which is not installed; "
-            "installed: agents, batch, evidence, judge"
-        ]
 
 
 def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(ended_without, tmp_path):

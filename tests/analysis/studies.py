@@ -9,12 +9,10 @@ from agent_env.analysis.study import Arm, Study, observe
 from agent_env.errors import ConfigError
 from agent_env.features.evidence import WORLD
 from agent_env.records.disturbance import WebAblation
-from agent_env.records.schema import Condition, Episode, Sample, Score
+from agent_env.records.schema import Condition, Sample
 from agent_env.tasks.conditions import parse_conditions, with_first_steps
 from agent_env.tasks.modifiers import with_modifier
 from agent_env.tasks.task import AnalysisHooks
-
-Scored = tuple[Episode, Score]
 
 
 def _condition(name):

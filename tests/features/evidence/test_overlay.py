@@ -5,7 +5,6 @@ The web of one episode with pages gone, changed or put in.
 
 import asyncio
 import re
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -20,7 +19,6 @@ from agent_env.features.evidence.overlay import (
     overlay_of,
     text_digest,
 )
-from agent_env.features.facts.sealed import SealedWeb
 from agent_env.features.facts.tables.articles import article_url, event_title
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.records.disturbance import Disturbance, SampleAblation
@@ -34,13 +32,6 @@ from tests.families.time_puzzles.sets import generate
 TABLES = shipped_tables()
 BLOCKED = Disturbance(suffix="blocked", ablation="blocked")
 SHIFTED = Disturbance(suffix="shifted", ablation="shifted")
-
-
-@pytest.fixture(scope="module")
-def web():
-    built = SealedWeb.shipped(Path(":memory:"))
-    yield built
-    built.close()
 
 
 @pytest.fixture(scope="module")

@@ -133,10 +133,6 @@ PLANTED = {
 }  # fmt: skip
 
 
-SEEDS = {"guesser": 31}
-"""Of a run in which no guess agrees by chance with another date that was shown."""
-
-
 @pytest.fixture(scope="module", params=PLANTED)
 def planted(request, tmp_path_factory):
     """A run of the policy in all worlds, its comparison, and what was planted."""

@@ -18,13 +18,6 @@ from agent_env.wiring.registry import load_family
 TABLES = shipped_tables()
 
 
-@pytest.fixture(scope="module")
-def web(tmp_path_factory):
-    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
-    yield built
-    built.close()
-
-
 def test_articles_are_there_and_extraction_keeps_their_text(web):
     misled = 0
     for row in TABLES.events:

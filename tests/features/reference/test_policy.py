@@ -20,7 +20,6 @@ from agent_env.families.time_puzzles.reference_lookups import (
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.answers.date_answers import parse_date_answer
-from agent_env.features.facts.sealed import SealedWeb
 from agent_env.features.facts.tables.tables import shipped_tables
 from agent_env.features.reference.policy import Reference
 from agent_env.features.reference.turns import History, _hits
@@ -36,13 +35,6 @@ from agent_env.tools.toolbox import ToolSet
 from tests.families.time_puzzles.sets import generate
 
 TABLES = shipped_tables()
-
-
-@pytest.fixture(scope="module")
-def web(tmp_path_factory):
-    built = SealedWeb.shipped(tmp_path_factory.mktemp("web") / "pages.db")
-    yield built
-    built.close()
 
 
 @pytest.fixture(scope="module")

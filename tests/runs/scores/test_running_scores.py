@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 from agent_env.analysis.intervals import Estimate
 from agent_env.records.schema import ModelFacts, Usage
 from agent_env.runs.scores.running_scores import RunningMean, Spending, spending
-from tests import TESTS
 
-RUN = TESTS / "data/runs/puzzle"
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=2.0, date="2026-01-01", source="x")
 VALUES = st.lists(st.tuples(st.sampled_from("abcdefg"), st.sampled_from([0.0, 1.0])), min_size=1)
 
