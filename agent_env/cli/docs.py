@@ -45,8 +45,8 @@ def page_file(page: str) -> Path:
     page."""
     from agent_env.errors import ConfigError
 
-    pages = {file.stem: file for file in SITE.glob("*.html") if file.stem != "404"}
-    pages = pages or {file.stem: file for file in SOURCES.glob("*.md")} or _installed_pages()
+    pages = {file.stem: file for file in SITE.rglob("*.html") if file.stem != "404"}
+    pages = pages or {file.stem: file for file in SOURCES.rglob("*.md")} or _installed_pages()
     if page not in pages:
         close = "".join(f"did you mean {name}? " for name in get_close_matches(page, pages, n=1))
         known = ", ".join(sorted(pages)) or "none"

@@ -14,7 +14,7 @@ from tests.commands import agent_env as command
 from tests.pages import page_generator
 
 ROOT = TESTS.parent
-PAGES = {file.stem for file in (ROOT / "docs").glob("*.md")}
+PAGES = {file.stem for file in (ROOT / "docs").rglob("*.md")}
 
 
 def texts(file):
@@ -33,11 +33,13 @@ def test_messages_name_pages_that_an_installed_user_can_open():
     for file in (ROOT / "agent_env").rglob("*.py"):
         for text in texts(file):
             assert set(re.findall(r"agent-env docs ([a-z-]+)", text)) <= PAGES, (file, text)
-            assert not re.search(r"docs/[a-z-]+\.md", text), (file, text)
+            assert not re.search(r"docs/[a-z/-]+\.md", text), (file, text)
 
 
 def test_every_page_is_in_the_navigation_of_the_site():
-    listed = re.findall(r'= "([a-z-]+)\.md"', (ROOT / "zensical.toml").read_text(encoding="utf-8"))
+    listed = re.findall(
+        r'= "(?:features/)?([a-z-]+)\.md"', (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    )
     assert sorted(listed) == sorted(PAGES)
 
 
@@ -51,7 +53,7 @@ def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
 
 def test_the_pages_have_at_most_24_000_words_and_the_readme_120_lines():
     readme = ROOT / "README.md"
-    pages = [*ROOT.glob("docs/*.md"), readme]
+    pages = [*ROOT.glob("docs/**/*.md"), readme]
     assert sum(len(page.read_text(encoding="utf-8").split()) for page in pages) <= 24_000
     assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
 

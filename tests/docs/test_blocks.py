@@ -15,7 +15,7 @@ from tests.commands import agent_env, serving
 from tests.docs.blocks import Page, blocks_of, commands_of
 from tests.fake_server import FakeServer, model_policy
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 NAMES = [page.stem for page in PAGES]
 FOREIGN = set(
     "--agent-env-record --cap-add --create-pr --enable-auto-tool-choice --epochs --head --help "

@@ -159,7 +159,7 @@ class PuzzleOptions(Record):
     calendars: tuple[str, ...] = ("chinese",)
     """Joined by commas, or all: chinese, hebrew, islamic, persian, …"""
     facts_table: Path | None = None
-    """A file with your own event table; docs/facts.md has the form."""
+    """A file with your own event table; docs/features/facts.md has the form."""
     difficulty: tuple[str, ...] = ()
     """Targets joined by commas, QUANTITY=A-B: lookups, pages, hops (of calendars), candidates."""
     kinds: tuple[str, ...] = Field(default=(), exclude_if=lambda names: not names)

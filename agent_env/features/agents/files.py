@@ -1,7 +1,7 @@
 """What an agent is: a file that says how it is started, given its question, and read.
 
 Ours lie in `files/`; a path names somebody else's, of the same form, and a text with `{prompt}` in
-it is a command line of its own. docs/agents.md has the fields and the placeholders.
+it is a command line of its own. docs/features/agents.md has the fields and the placeholders.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ def test_a_text_that_costs_more_than_it_looks_is_refused_at_once(text, why):
 
 def test_the_example_of_the_page_is_a_plan(monkeypatch, tmp_path):
     monkeypatch.setenv("TEAM_KEY", "x")
-    page = (Path(__file__).parents[3] / "docs/studies.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/features/studies.md").read_text()
     text = page.partition("```toml\n")[2].partition("```")[0]
     plan = plan_of(tmp_path / "study.toml", text, own_call())
     assert (list(plan.tasks), list(plan.models)) == (["puzzles", "facts"], ["qwen", "gpt"])

@@ -83,7 +83,7 @@ def test_it_is_named_too_where_the_cheat_packs_the_run_again(honest, tmp_path, f
 
 
 def test_a_reply_written_anew_before_packing_is_not_found(honest, tmp_path):
-    """What docs/verify.md says that nobody can see in a pack."""
+    """What docs/features/verify.md says that nobody can see in a pack."""
     folder = frauds.unpack(honest, tmp_path / "changed")
     frauds.reply(folder, random.Random(7))
     frauds.resealed(folder)
