@@ -1,7 +1,7 @@
 """What `agent-env verify` finds of 200 random single changes in a pack, and what of them where the
 cheat makes every checksum and digest fit again.
 
-Run: python benchmarks/tampering.py
+Run: python benchmarks/verify.py
 """
 
 from __future__ import annotations

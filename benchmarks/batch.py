@@ -1,6 +1,6 @@
 """A run by batch against the fake server: waves, equality with the live run, and kills.
 
-    python benchmarks/waves.py [EPISODES [KILLS [chat|messages|gemini]]]
+    python benchmarks/batch.py [EPISODES [KILLS [chat|messages|gemini]]]
 
 The server stands in this process, keeps every call that it did, and moves its batches a step at
 each look. The run is killed with -9 at random moments, between and in waves, and resumed each time.

@@ -1,7 +1,7 @@
 """A study against fake servers with planted accuracies and errors of each class: killed five times,
 resumed; its report must equal a plain computation over the traces.
 
-python -m benchmarks.study_acceptance [SAMPLES] [FOLDER]
+python -m benchmarks.studies [SAMPLES] [FOLDER]
 
 Run it from the repository's root. 3 models × 4 conditions × 2 tasks; each server fails 80 % of its
 requests, 10 % in each of eight ways. The plain computation reads the traces as JSON and shares no
