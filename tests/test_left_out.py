@@ -237,6 +237,13 @@ def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def test_without_the_clock_a_question_about_the_present_is_refused(ended_without, tmp_path):
+    ask = ("run", "time-puzzles", "--option", "present=true", "--limit", "1")
+    (ended,) = ended_without("features/clock", tmp_path, ask)
+    assert ended.returncode == 2
+    assert "asks about the present, so its answer is that of a day" in ended.stderr
+
+
 def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(ended_without, tmp_path):
     helped, ended = ended_without(
         "features/clock", tmp_path, ("run", "--help-all"),

@@ -20,12 +20,11 @@ if TYPE_CHECKING:
 
 
 def on_days(draft: Draft, options: ClockOptions) -> Draft:
-    """The run on the days of its conditions; ConfigError for options that do not go with a day, and
-    for questions about the present without one."""
+    """The run on the days of its conditions; ConfigError for options that do not go with a
+    day."""
     conditions = draft.conditions
     if not draft.is_again:
         conditions = _with_said_days(draft, options)
-        _check_days(draft.sample_set.samples, conditions, draft.task)
     samples, left_out = on_their_days(draft.sample_set, conditions, draft.task, draft.note)
     used: dict[str, object] = {"clock": {}} if any(each.today for each in conditions) else {}
     return replace(
@@ -54,17 +53,6 @@ def _with_said_days(draft: Draft, options: ClockOptions) -> tuple[Condition, ...
             raise ConfigError(f"condition '{condition.name}': {reason}")
     said = {"says_today": True} if options.say_today else {}
     return tuple(each.model_copy(update=said if each.today else {}) for each in draft.conditions)
-
-
-def _check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
-    """ConfigError for a condition without a day, where a question asks about the present."""
-    dayless = next((each.name for each in conditions if each.today is None), None)
-    asking = (each.id for each in samples if task.needs_day and task.needs_day(each))
-    if dayless is not None and (name := next(asking, None)) is not None:
-        raise ConfigError(
-            f"condition '{dayless}': question {name} asks about the present, so its answer is that "
-            "of a day; name the day with --today YYYY-MM-DD"
-        )
 
 
 def on_their_days(

@@ -44,6 +44,8 @@ def check_asking(draft: Draft, web: WebSettings, is_asked: bool) -> None:
     for condition in draft.conditions:
         task.prompt(samples[0], condition)
     _check_forms(options, task, draft.conditions, samples, is_asked)
+    if not draft.is_again:
+        _check_days(samples, draft.conditions, task)
     if options.conditions:
         _check_wordings(task, draft.conditions, samples)
     if options.web_mode == "sealed":
@@ -162,6 +164,17 @@ def _check_proofs(
                 f"web does not hold{f' on {day}' if day else ''}, the first one {lacking[0]}: "
                 f"{min(evidence[lacking[0]] - served[day])}"
             )
+
+
+def _check_days(samples: Sequence[Sample], conditions: Sequence[Condition], task: Task) -> None:
+    """ConfigError for a condition without a day, where a question asks about the present."""
+    dayless = next((each.name for each in conditions if each.today is None), None)
+    asking = (each.id for each in samples if task.needs_day and task.needs_day(each))
+    if dayless is not None and (name := next(asking, None)) is not None:
+        raise ConfigError(
+            f"condition '{dayless}': question {name} asks about the present, so its answer is that "
+            "of a day; name the day with --today YYYY-MM-DD"
+        )
 
 
 @contextmanager
