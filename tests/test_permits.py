@@ -101,7 +101,7 @@ files, or their journals are looked at first."""
 OUR_MODULES = {
     "__init__.py", "extras.py", "sdk/__init__.py", "analysis/statistics/__init__.py", "cli/tree.py",
     "cli/options.py", "tasks/tool_registry.py",
-    "sandbox/forkserver.py", "temporal/systems/catalogue.py", "web/warc.py",
+    "sandbox/forkserver.py", "temporal/systems/catalogue.py", "features/pages/warc.py",
     "worker/child.py",
 }  # fmt: skip
 """Import modules by names that stand in our own source, or inside a sandbox."""

@@ -142,6 +142,8 @@ if TYPE_CHECKING:
     from agent_env.runs.scores.score import read_scores as read_scores
     from agent_env.runs.screen.progress import progress_shown as progress_shown
     from agent_env.runs.screen.progress import scores_text as scores_text
+    from agent_env.runs.screen.terminal import can_redraw as can_redraw
+    from agent_env.runs.screen.terminal import raw as raw
     from agent_env.runs.start import Start as Start
     from agent_env.runs.studies import Ask as Ask
     from agent_env.runs.study import find_runs as find_runs
@@ -167,9 +169,37 @@ if TYPE_CHECKING:
     from agent_env.tasks.tool_registry import TOOLS as TOOLS
     from agent_env.tasks.tool_registry import needs_web as needs_web
     from agent_env.tasks.tool_registry import web_tools as web_tools
+    from agent_env.web.addresses import shortened_url as shortened_url
+    from agent_env.web.as_of import CHANGED as CHANGED
+    from agent_env.web.as_of import GONE as GONE
+    from agent_env.web.as_of import LATER as LATER
+    from agent_env.web.as_of import MENTIONS as MENTIONS
+    from agent_env.web.as_of import MOVED as MOVED
+    from agent_env.web.as_of import NO_DATE as NO_DATE
+    from agent_env.web.as_of import AsOf as AsOf
+    from agent_env.web.as_of import dates_of as dates_of
+    from agent_env.web.as_of import days_before as days_before
+    from agent_env.web.as_of import is_challenge_page as is_challenge_page
+    from agent_env.web.as_of import is_error_page as is_error_page
+    from agent_env.web.built import BATCH as BATCH
+    from agent_env.web.built import make_index as make_index
+    from agent_env.web.charset import declared as declared
+    from agent_env.web.charset import decode as decode
     from agent_env.web.fetch import HttpFetcher as HttpFetcher
+    from agent_env.web.fetch_content import PLAIN as PLAIN
+    from agent_env.web.fetch_content import read_content as read_content
+    from agent_env.web.metadata import all_dates as all_dates
+    from agent_env.web.metadata import day_of as day_of
+    from agent_env.web.store_file import Fetch as Fetch
+    from agent_env.web.store_file import Search as Search
+    from agent_env.web.store_file import Source as Source
+    from agent_env.web.store_file import packed_days as packed_days
     from agent_env.web.store_file import reading as reading
+    from agent_env.web.store_file import utc_second as utc_second
+    from agent_env.web.store_merge import add_search as add_search
+    from agent_env.web.store_merge import merge as merge
     from agent_env.web.store_merge import problems as problems
+    from agent_env.web.stored import now as now
     from agent_env.wiring.components import open_components as open_components
     from agent_env.wiring.components import versions as versions
     from agent_env.wiring.mcp import unread_tools as unread_tools
@@ -184,6 +214,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.trust import knows_study as knows_study
     from agent_env.wiring.trust import record_run as record_run
     from agent_env.wiring.trust import record_study as record_study
+    from agent_env.wiring.web import as_of_day as as_of_day
     from agent_env.wiring.web import check_store as check_store
     from agent_env.wiring.web import open_sealed as open_sealed
     from agent_env.wiring.web import site_of as site_of

@@ -64,7 +64,7 @@ from tests.commands import agent_env
         ("episodes runs/a", "no command 'runs/a'; known: list, fork, "),
         ("episodes frok a", "no command 'frok'; did you mean agent-env episodes fork"),
         ("docter", "no command 'docter'; did you mean agent-env doctor"),
-        ("web zzz", "no command 'zzz'; known: pages, build, context, facts"),
+        ("web zzz", "no command 'zzz'; known: build, context, facts, pages"),
         ("resume nowhere", "nowhere is not a run"),
         ("run time-puzzles --colour red", "No such option: --colour"),
         ("run time-puzzles --cost-usd 1", "a cost limit needs the prices of reference"),

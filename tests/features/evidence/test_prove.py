@@ -9,8 +9,8 @@ from agent_env.errors import ConfigError
 from agent_env.features.evidence.prove import prove
 from agent_env.features.facts.sealed import SealedWeb
 from agent_env.features.facts.tables.tables import shipped_tables
+from agent_env.features.pages.corpus_import import import_files
 from agent_env.tasks.sample_files import samples_bytes
-from agent_env.web.corpus_import import import_files
 from tests.families.time_puzzles.sets import generate
 
 EVENT = "the Battle of Waterloo"

@@ -11,14 +11,11 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from agent_env.errors import ConfigError
-from agent_env.records.pages import Page
-from agent_env.web.built import BATCH, make_index
-from agent_env.web.corpus import documents, form_of, parse_columns, source_digest
-from agent_env.web.page_store import SqlitePages
-from agent_env.web.store_file import Source
-from agent_env.web.stored import now
-from agent_env.web.warc import import_warc
+from agent_env.features.pages.corpus import documents, form_of, parse_columns, source_digest
+from agent_env.features.pages.warc import import_warc
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import BATCH, Source, make_index, now
+from agent_env.sdk.web import Page, SqlitePages
 
 CACHE_KIB = 262_144
 """Of SQLite, so that the indexes of a million addresses are not read again and again."""

@@ -17,13 +17,10 @@ from urllib.parse import quote
 
 import zstandard
 
-from agent_env.errors import ConfigError, ToolError
-from agent_env.extras import need_extra
-from agent_env.records.pages import Page
-from agent_env.web.charset import declared, decode
-from agent_env.web.fetch_content import PLAIN, read_content
-from agent_env.web.metadata import all_dates
-from agent_env.web.stored import page_key
+from agent_env.sdk.commands import need_extra
+from agent_env.sdk.errors import ConfigError, ToolError
+from agent_env.sdk.inside import PLAIN, all_dates, declared, decode, read_content
+from agent_env.sdk.web import Page, page_key
 
 HOST = "https://corpus.invalid/"
 """Where documents without an address are."""

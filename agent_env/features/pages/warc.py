@@ -26,17 +26,25 @@ from urllib.parse import urljoin
 
 from pydantic import TypeAdapter, ValidationError
 
-from agent_env.errors import ConfigError, StorageError, ToolError, first_problem
-from agent_env.extras import need_extra
-from agent_env.records.safe_files import new_file
-from agent_env.web.addresses import shortened_url
-from agent_env.web.as_of import GONE, MOVED, is_challenge_page, is_error_page
-from agent_env.web.fetch_content import read_content
-from agent_env.web.metadata import all_dates, day_of
-from agent_env.web.page_store import SqlitePages
-from agent_env.web.store_file import Fetch, Search, packed_days, utc_second
-from agent_env.web.store_merge import add_search
-from agent_env.web.stored import page_key
+from agent_env.sdk.commands import need_extra
+from agent_env.sdk.errors import ConfigError, StorageError, ToolError, first_problem
+from agent_env.sdk.inside import (
+    GONE,
+    MOVED,
+    Fetch,
+    Search,
+    add_search,
+    all_dates,
+    day_of,
+    is_challenge_page,
+    is_error_page,
+    packed_days,
+    read_content,
+    shortened_url,
+    utc_second,
+)
+from agent_env.sdk.records import new_file
+from agent_env.sdk.web import SqlitePages, page_key
 
 LONGEST_BODY = 32_000_000
 _FETCH, _SEARCH = TypeAdapter(Fetch), TypeAdapter(Search)

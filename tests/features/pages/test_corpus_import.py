@@ -10,8 +10,8 @@ import zstandard
 from pyarrow import parquet
 
 from agent_env.errors import ConfigError, StorageError
+from agent_env.features.pages.corpus_import import import_files
 from agent_env.web.built import BuiltWeb
-from agent_env.web.corpus_import import import_files
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_merge import problems
 

@@ -7,12 +7,12 @@ from contextlib import suppress
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.pages.warc import LONGEST_BODY, WarcImport, export_warc, import_warc
 from agent_env.records.pages import Hit
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.store_file import Failure
 from agent_env.web.store_merge import problems
-from agent_env.web.warc import LONGEST_BODY, WarcImport, export_warc, import_warc
 
 A, B = "https://a.example/", "https://b.example/"
 NOON = "2026-01-01T12:00:00+00:00"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from agent_env.records.options import Opt
-from agent_env.runs.screen.terminal import can_redraw, raw, say
+from agent_env.sdk.commands import Opt, say
+from agent_env.sdk.inside import can_redraw, raw
 
 if TYPE_CHECKING:
-    from agent_env.web.page_store import SqlitePages
-    from agent_env.web.store_file import Fetch, Source
+    from agent_env.sdk.inside import Fetch, Source
+    from agent_env.sdk.web import SqlitePages
 
 Store = Annotated[Path, typer.Argument(help="A page store, or the folder of a run.")]
 AsJson = Annotated[bool, Opt("Print JSON, for machines.", flag="--json")]
@@ -24,8 +24,8 @@ AsOf = Annotated[str | None, Opt("YYYY-MM-DD: the versions of that day.", flag="
 
 
 def _open(file: Path, read_only: bool = True, as_of: str | None = None) -> SqlitePages:
-    from agent_env.web.page_store import SqlitePages
-    from agent_env.wiring.web import as_of_day, store_path
+    from agent_env.sdk.inside import as_of_day, store_path
+    from agent_env.sdk.web import SqlitePages
 
     day = None if as_of is None else as_of_day(as_of)
     return SqlitePages(store_path(file), read_only, day)
@@ -61,7 +61,7 @@ def _as_json(fetch: Fetch) -> dict[str, object]:
 
 
 def _line(fetch: Fetch, as_of: str | None) -> str:
-    from agent_env.web.as_of import days_before
+    from agent_env.sdk.inside import days_before
 
     digest = fetch.digest[:12] if fetch.digest else "-" * 12
     address = fetch.asked if fetch.asked == fetch.url else f"{fetch.asked} -> {fetch.url}"
@@ -82,8 +82,8 @@ def show(
 
     Example: agent-env web pages show runs/first https://example.org/
     """
-    from agent_env.errors import ConfigError
-    from agent_env.web.stored import page_key
+    from agent_env.sdk.errors import ConfigError
+    from agent_env.sdk.web import page_key
 
     store = _open(file, as_of=as_of)
     key = page_key(page)
@@ -119,7 +119,7 @@ def verify(file: Store, as_json: AsJson = False) -> None:
     """
     from dataclasses import asdict
 
-    from agent_env.web.store_merge import problems
+    from agent_env.sdk.inside import problems
 
     store = _open(file)
     defects = list(problems(store))
@@ -152,9 +152,8 @@ def leaks(
 
     Example: agent-env web pages leaks runs/first --as-of 2020-01-01
     """
-    from agent_env.web.as_of import CHANGED, LATER, MENTIONS, NO_DATE, dates_of
-    from agent_env.web.as_of import AsOf as WebAsOf
-    from agent_env.wiring.web import as_of_day
+    from agent_env.sdk.inside import CHANGED, LATER, MENTIONS, NO_DATE, as_of_day, dates_of
+    from agent_env.sdk.inside import AsOf as WebAsOf
 
     day = WebAsOf(as_of_day(as_of))
     store = _open(file, as_of=day.day)
@@ -194,7 +193,7 @@ def merge(
 
     Example: agent-env web pages merge all.db runs/first runs/second
     """
-    from agent_env.web.store_merge import merge as merge_stores
+    from agent_env.sdk.inside import merge as merge_stores
 
     sources = [_open(other) for other in others]
     store = _open(out, read_only=False)
@@ -208,7 +207,7 @@ def merge(
     if count := store.ties() - ties:
         print(f"{count} versions share their second with one stored later, which is served")
     if store.sources():
-        from agent_env.web.built import make_index
+        from agent_env.sdk.inside import make_index
 
         make_index(store, say)
 
@@ -221,7 +220,7 @@ def export(
 
     Example: agent-env web pages export runs/first first.warc.gz
     """
-    from agent_env.web.warc import export_warc
+    from agent_env.features.pages.warc import export_warc
 
     print(f"{export_warc(_open(file), warc)} pages in {warc}")
 
@@ -245,7 +244,7 @@ def import_pages(
 
     Example: agent-env web pages import corpus.db wiki.parquet --columns url=link,text=body
     """
-    from agent_env.web.corpus_import import import_files
+    from agent_env.features.pages.corpus_import import import_files
 
     line = _Progress()
     read: dict[str, Source] = {}
