@@ -55,8 +55,9 @@ HOSTED_WEB = "hosted"
 CALL_TIMEOUT_S = 30.0
 
 
+@cache
 def versions() -> dict[str, str]:
-    """Versions of the packages that a result depends on."""
+    """Versions of the packages that a result depends on; nobody changes it."""
     result = {}
     for package in PACKAGES:
         try:
