@@ -128,8 +128,8 @@ def parse_where(text: str) -> Filter:
 
 
 def select(samples: Sequence[Sample], filters: Sequence[Filter]) -> list[Sample]:
-    """The samples that satisfy all filters; ConfigError for an unknown field. `columns` of the
-    samples, if they have any, are fields too."""
+    """The samples that satisfy all filters, a record in a field by its name; ConfigError for an
+    unknown field. `columns` of the samples, if they have any, are fields too."""
     for each in filters:
         columns = dict.fromkeys(name for sample in samples for name in _columns(sample))
         fields = [*type(samples[0]).model_fields, *columns]
@@ -142,7 +142,7 @@ def _satisfies(sample: Sample, filter_: Filter) -> bool:
     columns = _columns(sample)
     value = columns.get(filter_.field) or getattr(sample, filter_.field, "")
     values = value if isinstance(value, tuple) else (value,)
-    return any(str(part) in filter_.values for part in values)
+    return any(str(getattr(part, "name", part)) in filter_.values for part in values)
 
 
 def _columns(sample: Sample) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.records.tier import Tier
 from agent_env.tasks.sample_files import parse_where, select
 from agent_env.testing import puzzle
 
@@ -21,3 +22,10 @@ def test_filters_hold_together_or_are_named():
         ids("size=1")
     with pytest.raises(ConfigError, match="--where 'size' is not FIELD=A,B"):
         parse_where("size")
+
+
+def test_a_level_of_difficulty_is_compared_by_its_name():
+    easy = Tier(name="easy", about="three facts")
+    samples = [SAMPLES[0].model_copy(update={"tier": easy}), SAMPLES[1]]
+    assert select(samples, [parse_where("tier=easy")]) == samples[:1]
+    assert select(samples, [parse_where("tier=hard,paper")]) == []
