@@ -112,7 +112,7 @@ def _counts(folder):
 
 def _lost(notes):
     """How many episodes the engine says to have taken back."""
-    told = (re.search(r"lost; its (\d+) episodes", note) for note in notes)
+    told = (re.search(r"others take its (\d+) episodes", note) for note in notes)
     return sum(int(found.group(1)) for found in told if found)
 
 
