@@ -24,7 +24,6 @@ from agent_env.cli.run import (
 from agent_env.errors import ConfigError
 from agent_env.records.options import RUNNING, Opt
 from agent_env.registry import hook
-from agent_env.runs.studies import studies
 
 if TYPE_CHECKING:
     from agent_env.runs.many import ListenerFor
@@ -196,6 +195,7 @@ def resume(
 
     from agent_env.runs.resume import resume as resume_run
     from agent_env.runs.run import Run
+    from agent_env.runs.studies import studies
 
     spread = _engine(engine)
     reader = studies()

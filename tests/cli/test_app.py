@@ -213,3 +213,15 @@ def test_the_help_shows_ten_commands_and_the_options_of_a_task():
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str> Facts per puzzle: 5 or 4-6. [default: 4-6]" in " ".join(listed.split())
     assert "Options of" not in agent_env("run", "--help").stdout
+
+
+def test_the_first_page_of_the_help_loads_no_record_and_no_loop():
+    """Whoever types `agent-env --help` waits for what it imports."""
+    code = (
+        "import sys; sys.argv = ['agent-env', '--help']\n"
+        "from agent_env.cli.app import main\n"
+        "try: main()\n"
+        "except SystemExit: print(sorted({'pydantic', 'asyncio', 'httpx'} & {*sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
