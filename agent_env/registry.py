@@ -271,7 +271,7 @@ def _is_there(module: str) -> bool:
 def hook(name: str, what: str = "this") -> Any:
     """What a feature does for the core, an entry point of `agent_env.hooks`; ConfigError, which
     says `what` needs it, where it was left out."""
-    if (found := found_hook(name)) is None:
+    if (found := hook_or_none(name)) is None:
         raise ConfigError(
             f"{what} needs the entry point '{name}' of agent_env.hooks, whose feature is not "
             "installed"
@@ -279,7 +279,7 @@ def hook(name: str, what: str = "this") -> Any:
     return found
 
 
-def found_hook(name: str) -> Any | None:
+def hook_or_none(name: str) -> Any | None:
     """As `hook`; None where it was left out."""
     points = {each.name: each for each in installed("agent_env.hooks")}
     return points[name].load() if name in points else None

@@ -1,5 +1,4 @@
-"""What `import agent_env` does with runs: begin, open and compare them, make one of
-a log."""
+"""What `import agent_env` does with runs: begin, open and compare them, make one of a log."""
 
 from __future__ import annotations
 

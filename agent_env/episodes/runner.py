@@ -144,8 +144,9 @@ class Runner:
     watch: Watch | None = None
     left: Set[EpisodeKey] = frozenset()
     """Episodes that are left to the next start."""
-    calling: ContextVar[str] | None = None
-    """Where calls go by batch: tells the model whose call it is, which then may wait."""
+    batch_episode: ContextVar[str] | None = None
+    """Which episode calls, for a model whose calls go by batch and may wait; None where each call
+    goes by itself."""
 
     async def run(
         self,
@@ -188,8 +189,8 @@ class Runner:
     ) -> str:
         """Runs one episode into its trace, then closes it; returns the stop reason, `failed`, or
         `waiting` for one whose next call goes by batch."""
-        if self.calling is not None:
-            self.calling.set(key.name)
+        if self.batch_episode is not None:
+            self.batch_episode.set(key.name)
         try:
             with boundary(EpisodeError, "unexpected"):
                 outcome = await self._attempt(key, sample, condition, loop, trace, past)
@@ -238,7 +239,7 @@ class Runner:
             if seams.loop is not None:
                 conversation = past.episode.messages if past else seams.strategy.start(sample)
             watch = None if self.watch is None else self.watch.reply
-            by_batch = self.calling is not None
+            by_batch = self.batch_episode is not None
             attempt = EpisodeState(
                 model=RecordingModel(caller, trace, begun, watch, by_batch, conversation),
                 meter=meter,
@@ -309,7 +310,12 @@ class Runner:
         """Replays the recording, then continues live."""
         attempt.strategy, attempt.fit = with_recorded_start(seams.strategy, past), Fit(past.kept)
         back = await resume_episode(
-            past, trace, seams.toolbox, seams.model.name, self.strict, self.calling is not None
+            past,
+            trace,
+            seams.toolbox,
+            seams.model.name,
+            self.strict,
+            self.batch_episode is not None,
         )
         self._begin_faults(seams, past.start.sample, past.start.repeat, past.results)
         attempt.model = back.model(attempt.model, attempt.meter.count)

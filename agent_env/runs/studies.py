@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from agent_env.errors import ConfigError
-from agent_env.registry import found_hook
+from agent_env.registry import hook_or_none
 from agent_env.runs.run import Run
 from agent_env.runs.study import runs_below
 from agent_env.wiring.trust import is_known, outside_settings, with_plan
@@ -34,7 +34,7 @@ class Studies(Protocol):
 
 def studies() -> Studies | None:
     """The reader; None where it was left out, and a study is a folder of runs."""
-    return found_hook("studies")
+    return hook_or_none("studies")
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,6 @@ if TYPE_CHECKING:
     from agent_env.runs.many import run_many as run_many
     from agent_env.runs.options.keyword_types import CompareKeywords as CompareKeywords
     from agent_env.runs.options.keywords import keyword_problem as keyword_problem
-    from agent_env.runs.options.keywords import with_keywords as with_keywords
     from agent_env.runs.options.run_options import ApiKeyEnv as ApiKeyEnv
     from agent_env.runs.options.run_options import ReplayOptions as ReplayOptions
     from agent_env.runs.options.run_options import ResumeOptions as ResumeOptions

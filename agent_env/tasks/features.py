@@ -181,7 +181,7 @@ def driver_of(settings: Mapping[str, Any]) -> Feature | None:
     return next((each for each in features() if each.drive and each.name in settings), None)
 
 
-def fixed_settings(name: str, settings: Any) -> Any:
+def settings_to_compare(name: str, settings: Any) -> Any:
     """The settings of the feature that make a run another one: all but those whose options `resume`
     may change."""
     feature = next((each for each in features() if each.name == name), None)

@@ -32,8 +32,8 @@ class Statistic:
     section: str = "Noise, agreement, gain"
     """Its heading in the report."""
     in_score: bool | Literal["alone"] = False
-    """Whether `show` shows it, too; `alone`: whatever its conditions, for `compare` does not unless
-    it is asked."""
+    """Whether `show` shows it, too; `alone`: also of a run with several conditions, whose other
+    tables are left to `compare`."""
     without_rows: str = ""
     """Why a table without rows has none, and what would give it some."""
 

@@ -49,7 +49,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ToolCalled,
 )
-from agent_env.tasks.features import fixed_settings
+from agent_env.tasks.features import settings_to_compare
 from agent_env.tasks.tool_registry import traits_of
 
 
@@ -103,7 +103,10 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
         **({} if manifest.server is None else manifest.server.settings),
         **{f"model {name}": value for name, value in manifest.model_parameters.items()},
         **{f"limit {name}": value for name, value in manifest.limits.items()},
-        **{f"feature {name}": fixed_settings(name, its) for name, its in manifest.features.items()},
+        **{
+            f"feature {name}": settings_to_compare(name, its)
+            for name, its in manifest.features.items()
+        },
     }
 
 

@@ -47,7 +47,7 @@ async def run_waves(start: Start, runner: Runner, settings: BatchSettings) -> No
             tokenizer=tokenizer,
             calls=replace(runner.calls, retries=retries, breaker=Breaker(None)),
             left=failed,
-            calling=waves.episode,
+            batch_episode=waves.episode,
         )
         await _run(start, runner, waves, failed, bool(settings.detach))
 

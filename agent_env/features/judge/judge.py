@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import JsonValue
 
-from agent_env.features.judge.asking import Case, Judge
+from agent_env.features.judge.calls import Case, Judge
 from agent_env.features.judge.prompt import judge_prompt
 from agent_env.features.judge.tables import JudgeRates, judge_rates
 from agent_env.sdk.commands import Opt, OptionGroup

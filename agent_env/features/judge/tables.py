@@ -120,11 +120,11 @@ def judge_table(by_run: Mapping[str, Sequence[JudgeRates]], title: str) -> Resul
     heads = ("judged", "unparsable", "failed", "not asked")
     columns = (
         Column("run"), Column("judge"), Column("metric"), *(Column(head, 0) for head in heads),
-        Column("right"),
+        Column("right"), Column("calls", 0), Column("tokens in", 0), Column("out", 0),
     )  # fmt: skip
     rows = tuple(
         (run, row.judge, row.metric, row.judged, row.unparsable, row.failed, row.not_asked,
-         row.right.cell)
+         row.right.cell, row.calls, row.input_tokens, row.output_tokens)
         for run, rates in by_run.items() for row in rates
     )  # fmt: skip
     note = "Right to the judge; 95 % intervals in which the answers to one query count together."

@@ -207,7 +207,7 @@ def test_the_command_line_judges_and_score_tells_the_rates(run):
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
     told = json.loads(agent_env("show", str(run), "--json").stdout)
     (judge,) = told["tables"]["judges"]["rows"]
-    assert (judge["right"]["value"], judge["judged"]) == (0.5, 8)
+    assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
     shown = list(transcript(read_trace(next(Run(run).traces()))))
     assert shown[-1] == (
