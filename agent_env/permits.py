@@ -8,7 +8,8 @@ what this call's options say, or of what this user made or confirmed.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -56,6 +57,32 @@ class Permit:
         allowed API has, the port of an allowed server. ConfigError where `by` is not allowed."""
         self.check(*by)
         return Permit(_MINT, {*self._allowed, (reach, normal(reach, value))}, self._is_unlimited)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideSetting:
+    """One thing that a manifest says and that reaches outside the run's folder."""
+
+    name: str
+    value: str
+    notice: str = ""
+    """The consequence, for the user."""
+    parts: Mapping[str, Any] = field(default_factory=dict)
+    """What the record keeps of it, where the value alone could be taken for another."""
+    grants: tuple[tuple[Reach, str], ...] = ()
+    """What a permit for it covers."""
+    fields: tuple[str, ...] = ()
+    """Those of a feature's settings that it tells of, such as `servers.command`."""
+    gets_calls: bool = False
+    """Whether the calls of a trace reach it, when it is replayed or gone on with."""
+
+    def __str__(self) -> str:
+        """Whole, however long: what is left out could be an address's host."""
+        return f"{self.name} {self.value}{self.notice}"
+
+    def is_covered(self, permit: Permit) -> bool:
+        """Whether the permit allows all of it."""
+        return all(permit.covers(*grant) for grant in self.grants)
 
 
 def _restored(allowed: Collection[tuple[Reach, str]], is_unlimited: bool) -> Permit:

@@ -13,6 +13,7 @@ from string import ascii_uppercase
 from typing import Any, Literal
 
 from agent_env.errors import ConfigError
+from agent_env.permits import OutsideSetting
 from agent_env.records.options import options_of
 from agent_env.records.schema import Condition
 from agent_env.registry import Registry, ours
@@ -116,6 +117,9 @@ class Feature:
     may change of it makes no other run."""
     settings: type | None = None
     """What run.json records of it: a `Record`, whose fields say what they reach."""
+    outside: Callable[[Any], Iterable[OutsideSetting]] | None = None
+    """(Its settings) → what they reach outside the run's folder, in words for whoever is to trust
+    it. Each field that they do not tell of is asked for by its name."""
     modifiers: tuple[Modifier, ...] = ()
     """What it adds to conditions; their `options` are fields of its own."""
     values: Callable[[Any, Any, Any], Mapping[str, Any]] | None = None

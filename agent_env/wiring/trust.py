@@ -19,9 +19,8 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +29,15 @@ from pydantic import JsonValue, ValidationError
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import split_address
-from agent_env.permits import _MINT, OWN_DEFAULT, PUBLIC_WEB, Permit, normal, text_of
+from agent_env.permits import (
+    _MINT,
+    OWN_DEFAULT,
+    PUBLIC_WEB,
+    OutsideSetting,
+    Permit,
+    normal,
+    text_of,
+)
 from agent_env.records.manifest import Manifest
 from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
@@ -38,7 +45,7 @@ from agent_env.records.reach import FieldValue, Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.tasks.features import settings_of_features
+from agent_env.tasks.features import feature_named, settings_of_features
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
 from agent_env.wiring.registry import MODELS, POLICIES
@@ -56,28 +63,6 @@ WITHOUT_MODEL: Mapping[str, Any] = {
 WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None, "mcp": ()}
 """The other way round."""
 OPEN_WEB = ("live", "record")
-
-
-@dataclass(frozen=True, slots=True)
-class OutsideSetting:
-    """One thing that a manifest says and that reaches outside the run's folder."""
-
-    name: str
-    value: str
-    notice: str = ""
-    """The consequence, for the user."""
-    parts: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What the record keeps of it, where the value alone could be taken for another."""
-    grants: tuple[tuple[Reach, str], ...] = ()
-    """What a permit for it covers."""
-
-    def __str__(self) -> str:
-        """Whole, however long: what is left out could be an address's host."""
-        return f"{self.name} {self.value}{self.notice}"
-
-    def is_covered(self, permit: Permit) -> bool:
-        """Whether the permit allows all of it."""
-        return all(permit.covers(*grant) for grant in self.grants)
 
 
 class RunRecord(Record):
@@ -231,8 +216,6 @@ def _plan_of(manifest: Manifest, data: bytes) -> OutsideSetting:
 
 
 CODE = " (its code runs here)"
-GET_CALLS = ("sandbox", "mcp server", "tool")
-"""Settings that the calls of a trace reach, when it is replayed or gone on with."""
 READ_WITH = ("family", "strategy", "scorer", "metric", "options.facts_table")
 """Kinds of plug-ins, and a file, that even reading a run takes."""
 TOLD = frozenset(
@@ -261,12 +244,14 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     settings: list[OutsideSetting] = []
     if manifest.sandbox is not None and manifest.sandbox not in CONFINED:
         notice, grants = " (runs code on this machine)", ((Reach.CODE, manifest.sandbox),)
-        settings.append(OutsideSetting("sandbox", manifest.sandbox, notice, grants=grants))
+        settings.append(
+            OutsideSetting("sandbox", manifest.sandbox, notice, grants=grants, gets_calls=True)
+        )
     # The code that the manifest names and that is not ours: it is imported for nobody but those
     # who trust it, whatever else run.json says of it
     named = {(each.registry.kind, each.reference): each for each in named_in(manifest)}
     settings += [
-        OutsideSetting(kind, path, CODE, grants=_references(each))
+        OutsideSetting(kind, path, CODE, grants=_references(each), gets_calls=kind == "tool")
         for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
     ]
     settings += [_of_server(server) for server in manifest.mcp]
@@ -295,11 +280,12 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         settings += _of_web(folder, manifest)
     if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):
         settings.append(_of_file("reply cache", manifest.reply_cache))
-    return settings + _others(manifest)
+    told, fields = _of_features(manifest)
+    return settings + told + _others(manifest, fields)
 
 
-def _others(manifest: Manifest) -> list[OutsideSetting]:
-    """Those of fields that nothing above tells of."""
+def _others(manifest: Manifest, fields: Iterable[FieldValue]) -> list[OutsideSetting]:
+    """Those of the manifest's fields, and of these of features, that nothing above tells of."""
     return [
         OutsideSetting(
             each.path,
@@ -307,7 +293,7 @@ def _others(manifest: Manifest) -> list[OutsideSetting]:
             NOTICES.get(reach, ""),
             grants=((reach, text_of(each.value)),),
         )
-        for each in (*values_of(manifest), *_of_features(manifest))
+        for each in (*values_of(manifest), *fields)
         if each.path not in TOLD
         and each.value not in (None, False, "", (), [])
         and (reach := each.reach or Reach.CODE) is not Reach.NOTHING
@@ -315,11 +301,20 @@ def _others(manifest: Manifest) -> list[OutsideSetting]:
     ]
 
 
-def _of_features(manifest: Manifest) -> Iterator[FieldValue]:
-    """Of features, whose own records say what each setting reaches."""
+def _of_features(manifest: Manifest) -> tuple[list[OutsideSetting], list[FieldValue]]:
+    """What features tell of their settings, whose own records say what each reaches; and the
+    fields that they do not tell of."""
+    told: list[OutsideSetting] = []
+    fields: list[FieldValue] = []
     for name, settings in settings_of_features(manifest.features, "the run").items():
+        outside = feature_named(name, "the run").outside
+        its = [] if outside is None else list(outside(settings))
+        told += its
+        names = {f"features.{name}.{field}" for each in its for field in each.fields}
         if settings is not None:
-            yield from values_of(settings, f"features.{name}.")
+            values = values_of(settings, f"features.{name}.")
+            fields += [each for each in values if each.path not in names]
+    return told, fields
 
 
 def _references(named: Named) -> tuple[tuple[Reach, str], ...]:
@@ -345,7 +340,7 @@ def _of_server(server: McpServer) -> OutsideSetting:
         grants = [(Reach.COMMAND, server.launch)]
     grants += [(Reach.KEY, name) for name in server.environment]
     parts = {"server": server.name, "url": server.url, "launch": server.launch}
-    return OutsideSetting("mcp server", value, notice, parts, tuple(grants))
+    return OutsideSetting("mcp server", value, notice, parts, tuple(grants), gets_calls=True)
 
 
 def _of_model_server(server: ModelServer) -> list[OutsideSetting]:
@@ -433,7 +428,7 @@ def _forms(folder: Path, setting: OutsideSetting) -> tuple[dict[str, JsonValue],
         "name": setting.name,
         **(setting.parts or {"value": setting.value}),
     }
-    if setting.name not in GET_CALLS:
+    if not setting.gets_calls:
         return (whole,)
     return tuple(whole | form for form in _folder_forms(folder))
 
