@@ -6,6 +6,7 @@ nevertheless where it is not installed ends the command with the same line (`cli
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 
 from agent_env.errors import ConfigError
@@ -35,6 +36,13 @@ def need_extra(*modules: str, extra: str | None = None, what: str = "this") -> N
     """ConfigError that names the extra of missing modules; `extra`, where several have them."""
     if missing := missing_of(*dict.fromkeys(modules)):
         raise ConfigError(how_to_install(*missing, extra=extra, what=what) or missing[0])
+
+
+def check_sdk() -> None:
+    """ConfigError where the SDK of MCP is not installed."""
+    need_extra("mcp.client", what="an MCP server")
+    for name in ("client", "mcp"):  # it logs what the transport has told already
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def missing_of(*modules: str) -> list[str]:

@@ -25,15 +25,20 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 
 import agent_env as ae
-from agent_env.mcp.hosts import Hosts
+from agent_env.features.mcp.hosts import Hosts
+from agent_env.features.mcp.records import McpServer, mcp_traits
+from agent_env.features.mcp.servers import read_servers
 from agent_env.protocols import ReplyOptions
-from agent_env.records.mcp import McpServer, mcp_traits
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
-from agent_env.wiring.mcp import read_servers
 from agent_env.wiring.trust import own_call, own_plugins
 
 CALLS, STEPS = 400, 4
-SERVER = (sys.executable, "-I", "-S", str(Path(__file__).parents[1] / "tests/mcp/by_hand.py"))
+SERVER = (
+    sys.executable,
+    "-I",
+    "-S",
+    str(Path(__file__).parents[1] / "tests/features/mcp/by_hand.py"),
+)
 CALENDAR = {"operation": "difference", "date": "2024-01-01", "other_date": "2024-03-01"}
 HTTP = """
 import socket, sys, asyncio, uvicorn

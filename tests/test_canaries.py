@@ -28,6 +28,7 @@ from agent_env.runs.environment import open_environment
 from agent_env.runs.options.keywords import keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.runs.run import Run
+from agent_env.tasks.features import features
 from tests.commands import agent_env
 from tests.plugged_in import make_foreign
 
@@ -189,6 +190,16 @@ def runs_with_a_plant(manifest, payload):
             continue  # refused by its form
         found = [each for each in values_of(made) if each.path.startswith(path)]
         yield path, json.dumps(whole), {each.reach for each in found} - {Reach.NOTHING}
+    for feature in features():
+        for path, data in () if feature.settings is None else values(feature.settings, payload):
+            try:
+                made = feature.settings.model_validate(data)
+            except ValidationError:
+                continue
+            whole = manifest | {"features": {feature.name: data}}
+            found = [each for each in values_of(made) if each.path.startswith(path)]
+            reaches = {each.reach for each in found} - {Reach.NOTHING}
+            yield f"features.{feature.name}.{path}", json.dumps(whole), reaches
 
 
 KINDS = {"code", "command", "address", "file"}
@@ -275,9 +286,14 @@ def hostile(folder, place, plants, model):
                              "extra_body": {"x": 1}, "hosted_tools": False},
         "server": {"command": plants["command"], "file": None},
         "reply_cache": plants["file"], "scorer": plants["code"], "metrics": [plants["code"]],
-        "mcp": [{"name": "srv", "command": plants["command"].split(),
+        "features": {
+            "batch": {"dir": plants["file"]},
+            "mcp": {"servers": [
+                {"name": "srv", "command": plants["command"].split(),
                  "environment": ["MY_SECRET"], "tools": [{"name": "t", "offered": "t"}]},
-                {"name": "far", "url": address}],
+                {"name": "far", "url": address},
+            ]},
+        },
         "web_settings": {"search": "searxng", "search_url": address, "pages": plants["file"],
                          "allow_hosts": [f"127.0.0.1:{PORT}"], "obey_robots": False},
         "model_facts": {"input_per_million": 0.0, "date": "2026-01-01", "source": "x"},

@@ -206,8 +206,8 @@ def test_a_paper_without_its_family_says_so(ended_without, tmp_path):
 
 @pytest.mark.parametrize(
     ("feature", "option", "others"),
-    [("evidence", {"faults": ["cal=error:1"]}, "agents, batch, clock, judge"),
-     ("clock", {"today": ["1995-06-01"]}, "agents, batch, evidence, judge")],
+    [("evidence", {"faults": ["cal=error:1"]}, "agents, batch, clock, judge, mcp"),
+     ("clock", {"today": ["1995-06-01"]}, "agents, batch, evidence, judge, mcp")],
 )  # fmt: skip
 def test_a_run_says_which_feature_is_missing_and_is_not_run_without(
     feature, option, others, ended_without, tmp_path

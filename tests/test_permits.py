@@ -32,7 +32,7 @@ POWERS = re.compile(
 )
 """Whatever acts outside, by its whole name."""
 ASK = {
-    "mcp/transport.py": {"httpx2.AsyncClient", "os.environ"},
+    "features/mcp/transport.py": {"httpx2.AsyncClient", "os.environ"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/server_facts.py": {"httpx2.AsyncClient"},
     "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
@@ -262,9 +262,9 @@ def test_paths_to_objects_stand_in_our_source_or_in_a_family_that_is_loaded():
 
 
 def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in():
-    """`agent_env.mcp.transport:os.system` in run.json would be a tool with a name of ours."""
-    with pytest.raises(ConfigError, match=r"^the code agent_env\.mcp\.transport:os\.getcwd is not"):
-        TOOLS.find("agent_env.mcp.transport:os.getcwd", NOTHING)
+    """`agent_env.sandbox.docker:os.system` in run.json would be a tool with a name of ours."""
+    with pytest.raises(ConfigError, match=r"^the code agent_env\.lifeline:os\.getcwd is not"):
+        TOOLS.find("agent_env.lifeline:os.getcwd", NOTHING)
     assert TOOLS.find("python", NOTHING).traits.name == "python"
 
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from agent_env.records.imported import ImportSource
-from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
 from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
@@ -306,8 +305,6 @@ class Manifest(Stored):
     versions: Plain[dict[str, str]]
     plugins: tuple[PluginUse, ...] = Field(default=(), exclude_if=lambda uses: not uses)
     """What was plugged in."""
-    mcp: tuple[McpServer, ...] = Field(default=(), exclude_if=lambda servers: not servers)
-    """The MCP servers that conditions use, with their tools as they were listed."""
     created_at: Plain[str]
     """ISO 8601 with its offset; empty where the run was never begun."""
     parent: Parent | None = None

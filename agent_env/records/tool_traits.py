@@ -17,9 +17,10 @@ class ToolTraits(BaseModel):
     """As models call it."""
     path: Code[str | None] = None
     """What finds the declaration: the name of an entry point, MODULE:NAME or FILE.py:NAME; None for
-    a built-in tool, and for one of an MCP server."""
-    mcp: Plain[str | None] = Field(default=None, exclude_if=lambda name: name is None)
-    """SERVER/TOOL, as the server calls it, where it is a tool of an MCP server."""
+    a built-in tool, and for one of a feature's source."""
+    source: Plain[str | None] = Field(default=None, exclude_if=lambda name: name is None)
+    """ORIGIN/TOOL, where a feature's source of tools has it, such as `mcp:SERVER/TOOL`; ORIGIN is
+    the part of a condition that brings all of it."""
     needs_web: Plain[bool] = False
     """Whether it searches or fetches through the run's web."""
     needs_sandbox: Plain[bool] = False
@@ -46,7 +47,12 @@ class ToolTraits(BaseModel):
     @property
     def is_own(self) -> bool:
         """Whether it is no built-in tool, so that its traits are stored with the condition."""
-        return self.path is not None or self.mcp is not None
+        return self.path is not None or self.source is not None
+
+    @property
+    def origin(self) -> str:
+        """The part of a condition that brings a tool that is not built in, at least."""
+        return self.name if self.source is None else self.source.partition("/")[0]
 
 
 class AgentUse(BaseModel):

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from agent_env.episodes.contexts import EpisodeContext as EpisodeContext
     from agent_env.episodes.contexts import episode_contexts as episode_contexts
     from agent_env.episodes.contexts import read_copies as read_copies
+    from agent_env.episodes.rerun.fork import read_parent as read_parent
     from agent_env.episodes.rerun.resume import TraceOpener as TraceOpener
     from agent_env.episodes.rerun.resume import limits_of as limits_of
     from agent_env.episodes.results import earlier_scores as earlier_scores
@@ -80,10 +81,14 @@ if TYPE_CHECKING:
     from agent_env.models.batch import BatchResult as BatchResult
     from agent_env.models.batch import BatchState as BatchState
     from agent_env.models.batch import OpenAiBatches as OpenAiBatches
+    from agent_env.models.bounded import hooks as hooks
+    from agent_env.models.bounded import too_large as too_large
+    from agent_env.models.bounded import values_in as values_in
     from agent_env.models.chat import Json as Json
     from agent_env.models.chat import encoded as encoded
     from agent_env.models.endpoint import Endpoint as Endpoint
     from agent_env.permits import NOTHING as NOTHING
+    from agent_env.permits import OutsideSetting as OutsideSetting
     from agent_env.permits import text_of as text_of
     from agent_env.protocols import Fetcher as Fetcher
     from agent_env.protocols import PageStore as PageStore
@@ -93,8 +98,10 @@ if TYPE_CHECKING:
     from agent_env.records.options import MCP as MCP
     from agent_env.records.options import SERVER as SERVER
     from agent_env.records.options import WORDS as WORDS
+    from agent_env.records.reach import Address as Address
     from agent_env.records.reach import ByName as ByName
     from agent_env.records.reach import Code as Code
+    from agent_env.records.reach import Command as Command
     from agent_env.records.reach import Key as Key
     from agent_env.records.reach import Money as Money
     from agent_env.records.reach import OutsideFile as OutsideFile
@@ -109,9 +116,11 @@ if TYPE_CHECKING:
     from agent_env.records.schema import JudgeCall as JudgeCall
     from agent_env.records.schema import PageRef as PageRef
     from agent_env.records.schema import Verdict as Verdict
+    from agent_env.records.tool_traits import ToolTraits as ToolTraits
     from agent_env.records.trace_events import Judged as Judged
     from agent_env.records.waits import doubled_s as doubled_s
     from agent_env.registry import NO_PLUGINS as NO_PLUGINS
+    from agent_env.registry import Plugins as Plugins
     from agent_env.runs.comparing.compare import CompareOptions as CompareOptions
     from agent_env.runs.comparing.compare import compare_tasks as compare_tasks
     from agent_env.runs.comparing.compare import write_report as write_report
@@ -132,6 +141,7 @@ if TYPE_CHECKING:
     from agent_env.runs.options.toml_lines import toml_text as toml_text
     from agent_env.runs.options.toml_lines import with_files as with_files
     from agent_env.runs.planning.conditions import conditions_of as conditions_of
+    from agent_env.runs.planning.draft import stand_ins as stand_ins
     from agent_env.runs.planning.questions_again import left_out_again as left_out_again
     from agent_env.runs.planning.questions_again import made_again as made_again
     from agent_env.runs.replay import replay as replay
@@ -148,6 +158,11 @@ if TYPE_CHECKING:
     from agent_env.runs.study import find_runs as find_runs
     from agent_env.sandbox.choose import SANDBOXES as SANDBOXES
     from agent_env.sandbox.choose import UNSAFE as UNSAFE
+    from agent_env.sandbox.programs import Process as Process
+    from agent_env.sandbox.programs import confine as confine
+    from agent_env.sandbox.programs import start as start
+    from agent_env.tasks.conditions import MOST_TOOLS as MOST_TOOLS
+    from agent_env.tasks.conditions import Tools as Tools
     from agent_env.tasks.contexts import KINDS as KINDS
     from agent_env.tasks.contexts import ORDER as ORDER
     from agent_env.tasks.contexts import ContextHeader as ContextHeader
@@ -161,13 +176,17 @@ if TYPE_CHECKING:
     from agent_env.tasks.contexts import sample_digest as sample_digest
     from agent_env.tasks.contexts import text_digest as text_digest
     from agent_env.tasks.contexts import write_context as write_context
+    from agent_env.tasks.features import sources as sources
     from agent_env.tasks.modifiers import bare_name as bare_name
     from agent_env.tasks.modifiers import said_in as said_in
     from agent_env.tasks.scorers import METRICS as METRICS
     from agent_env.tasks.scorers import SCORERS as SCORERS
     from agent_env.tasks.tool_registry import TOOLS as TOOLS
     from agent_env.tasks.tool_registry import needs_web as needs_web
+    from agent_env.tasks.tool_registry import tool_names as tool_names
     from agent_env.tasks.tool_registry import web_tools as web_tools
+    from agent_env.tools.toolbox import with_markers as with_markers
+    from agent_env.version import __version__ as __version__
     from agent_env.web.addresses import shortened_url as shortened_url
     from agent_env.web.as_of import CHANGED as CHANGED
     from agent_env.web.as_of import GONE as GONE
@@ -201,7 +220,6 @@ if TYPE_CHECKING:
     from agent_env.web.stored import now as now
     from agent_env.wiring.components import open_components as open_components
     from agent_env.wiring.components import versions as versions
-    from agent_env.wiring.mcp import unread_tools as unread_tools
     from agent_env.wiring.models import api_of as api_of
     from agent_env.wiring.models import health_of as health_of
     from agent_env.wiring.models import keys_here as keys_here
@@ -209,6 +227,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import open_batches as open_batches
     from agent_env.wiring.models import open_counted as open_counted
     from agent_env.wiring.registry import SCRIPTS as SCRIPTS
+    from agent_env.wiring.sandboxes import choose_sandbox as choose_sandbox
     from agent_env.wiring.trust import check_trust as check_trust
     from agent_env.wiring.trust import knows_study as knows_study
     from agent_env.wiring.trust import record_run as record_run
@@ -218,5 +237,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.web import open_sealed as open_sealed
     from agent_env.wiring.web import site_of as site_of
     from agent_env.wiring.web import store_path as store_path
+    from agent_env.worker.host import WorkerFailed as WorkerFailed
+    from agent_env.worker.host import worker as worker
 
 __getattr__, __dir__ = on_demand(__file__)

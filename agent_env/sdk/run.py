@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from agent_env.episodes.calls.options import CallOptions as CallOptions
     from agent_env.episodes.driven import DrivenEpisode as DrivenEpisode
     from agent_env.episodes.driven import Turn as Turn
+    from agent_env.extras import check_sdk as check_sdk
     from agent_env.graph.loop import EpisodeState as EpisodeState
     from agent_env.graph.loop import Loop as Loop
     from agent_env.graph.loop import Outcome as Outcome
-    from agent_env.mcp.connection import check_sdk as check_sdk
     from agent_env.permits import Permit as Permit
     from agent_env.protocols import Tool as Tool
     from agent_env.registry import Registry as Registry

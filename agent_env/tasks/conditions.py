@@ -11,7 +11,7 @@ from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.schema import Condition, Wording, World
 from agent_env.records.tool_traits import ToolTraits
-from agent_env.tasks.features import joined_name, split_name
+from agent_env.tasks.features import joined_name, sources, split_name
 from agent_env.tasks.modifiers import (
     CHOICES,
     FIRST_STEP,
@@ -43,8 +43,6 @@ RUNGS = ("base", "explicit", "facts", "cited", "web-once", "web", "web+python")
 it writes them down; the looked-up dates, so that it computes; the pages, so that it reads; it
 searches once; it searches freely; it also runs code."""
 
-MCP = "mcp:"
-"""Begins the part of an MCP server's tools."""
 MOST_TOOLS = 128
 """Of one server in a condition: what servers of models take."""
 CONTEXT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -73,10 +71,9 @@ def parse_conditions(
             each = _for_each_context(name, contexts)
             parsed += [parse_condition(text, tools, permit) for text in each]
     used_tools = {tool for condition in parsed for tool in condition.tools}
-    for part in dict.fromkeys(map(_tool_part, tools.values())):
-        if not any(name in used_tools for name, tool in tools.items() if _tool_part(tool) == part):
-            server = part.removeprefix(MCP)
-            raise ConfigError(f"no condition uses the MCP server {server}; add --condition {part}")
+    for part in dict.fromkeys(tool.origin for tool in tools.values()):
+        if not any(name in used_tools for name, tool in tools.items() if tool.origin == part):
+            raise ConfigError(f"no condition uses {part}; add --condition {part}")
     if len({c.name for c in parsed}) < len(parsed):
         raise ConfigError("a condition is named twice; use --repeats to ask more than once")
     for condition in parsed:
@@ -177,8 +174,10 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
         return part, tuple(ToolTraits(name=name) for name in ALIASES.get(part, (part,)))
     if _kind(part) in PARTS:
         return part, ()
-    if part.startswith(MCP):
-        return _mcp_part(part, text, tools)
+    if (
+        source := next((one for one in sources() if part.startswith(one.prefix)), None)
+    ) is not None:
+        return source.part(part, text, tools)
     if part in tools:
         return part, (tools[part],)
     if len(names := re.split(r"[,\s]+", text)) > 1:
@@ -198,40 +197,6 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
     )
 
 
-def _tool_part(traits: ToolTraits) -> str:
-    """The part that brings a plugged-in tool, at least."""
-    return traits.name if traits.mcp is None else MCP + traits.mcp.partition("/")[0]
-
-
-def _mcp_part(part: str, text: str, tools: Tools) -> tuple[str, tuple[ToolTraits, ...]]:
-    """`mcp:SERVER` with all its tools, or one of them by its own name or that for models:
-    `mcp:SERVER/TOOL`, which is `mcp:SERVER.NAME` in the condition's name."""
-    server, *rest = re.split("[/.]", part.removeprefix(MCP), maxsplit=1)
-    traits = [each for each in tools.values() if _tool_part(each) == MCP + server]
-    if not traits:
-        names = dict.fromkeys(_tool_part(each) for each in tools.values() if each.mcp)
-        known = ", ".join(names) or "none"
-        raise ConfigError(
-            f"condition '{text}': there is no MCP server '{server}'; known: {known}; name it by "
-            f"--mcp {server}=COMMAND"
-        )
-    if not rest:
-        if len(traits) > MOST_TOOLS:
-            raise ConfigError(
-                f"condition '{text}': {server} offers {len(traits)} tools, and models take at most "
-                f"{MOST_TOOLS}; name those that you want: mcp:{server}/{traits[0].name}"
-            )
-        return part, tuple(traits)
-    for each in traits:
-        if rest[0] in (each.name, (each.mcp or "").partition("/")[2]):
-            return f"{MCP}{server}.{each.name}", (each,)
-    names = {each.name: None for each in traits[:20]}
-    raise ConfigError(
-        f"condition '{text}': the MCP server {server} offers no tool '{rest[0]}'; it offers "
-        f"{', '.join(names)}{', …' if len(traits) > len(names) else ''}"
-    )
-
-
 def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[ToolTraits]:
     """The conditions' tools, each once; with a name, those that have it or that this part of a
     condition brings."""
@@ -239,12 +204,7 @@ def tools_of(conditions: Iterable[Condition], name: str | None = None) -> list[T
     if name is None:
         return list(tools.values())
     names = ALIASES.get(name, (name,))
-    server = name.removeprefix(MCP) if name.startswith(MCP) else None
-    return [
-        traits
-        for traits in tools.values()
-        if traits.name in names or (server and (traits.mcp or "").partition("/")[0] == server)
-    ]
+    return [each for each in tools.values() if each.name in names or each.origin == name]
 
 
 BOTH = "both"

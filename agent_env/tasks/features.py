@@ -7,16 +7,21 @@ A feature is found by an entry point of the group `agent_env.features`. The engi
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent_env.errors import ConfigError
-from agent_env.permits import OutsideSetting
+from agent_env.permits import OutsideSetting, Permit
 from agent_env.records.options import options_of
 from agent_env.records.schema import Condition
-from agent_env.registry import Registry, ours
+from agent_env.registry import Plugins, Registry, ours
+
+if TYPE_CHECKING:
+    from agent_env.protocols import Tool
+    from agent_env.records.tool_traits import ToolTraits
 
 FILLED_IN = f"{ascii_uppercase}-"
 
@@ -105,6 +110,65 @@ class Modifier:
         return {name: value for name, value in rest.items() if name not in free}
 
 
+class ToolSource(Protocol):
+    """Tools that are known only once somebody was asked for them; their traits name the source."""
+
+    prefix: str
+    """Begins the parts of conditions that name them, such as `mcp:`."""
+
+    def stand_ins(self, options: Any, conditions: Iterable[str]) -> Mapping[str, ToolTraits]:
+        """What stands for them, by name, while nobody is asked: enough to check that the conditions
+        can be read."""
+        ...
+
+    def part(
+        self, part: str, text: str, tools: Mapping[str, ToolTraits]
+    ) -> tuple[str, tuple[ToolTraits, ...]]:
+        """The name and tools of a part of the condition `text`; ConfigError where it has none."""
+        ...
+
+    async def read(self, options: Any, note: Callable[[str], None], plugins: Plugins) -> Any:
+        """The settings of a run, with the tools as they are described now; None without any."""
+        ...
+
+    async def read_again(self, settings: Any, note: Callable[[str], None], plugins: Plugins) -> Any:
+        """The settings as they are now, when the run is resumed."""
+        ...
+
+    def changes(self, before: Any, now: Any) -> list[str]:
+        """A line for each difference between two settings."""
+        ...
+
+    def tools(self, settings: Any) -> Mapping[str, ToolTraits]:
+        """By the names that models use."""
+        ...
+
+    def open(
+        self,
+        folder: Any,
+        settings: Any,
+        stack: AsyncExitStack,
+        note: Callable[[str], None],
+        permit: Permit,
+    ) -> OpenSource:
+        """For all episodes of the run in this folder; closed with the stack."""
+        ...
+
+
+class OpenSource(Protocol):
+    """A source of tools while a run goes on."""
+
+    def episode(self) -> AbstractAsyncContextManager[SourceOfEpisode]:
+        """For one episode."""
+        ...
+
+
+class SourceOfEpisode(Protocol):
+    def tool(self, traits: ToolTraits) -> Tool | None:
+        """None for a tool that is there no more."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Feature:
     """An optional capability of runs; each of its parts may be missing."""
@@ -134,6 +198,8 @@ class Feature:
     drive: Callable[[Any, Any, Any], Awaitable[None]] | None = None
     """(Start, Runner, its settings) → runs the episodes, in place of `Runner.run`. Called for runs
     that have its settings."""
+    tools: ToolSource | None = None
+    """Tools that conditions may name; what `read` gives are its settings."""
     address: Callable[[Any, str, str | None], str | None] | None = None
     """(Its options, model, the address of its server) → the address, where the feature stands for
     a server."""
@@ -179,6 +245,11 @@ def features() -> tuple[Feature, ...]:
     return tuple(ordered.values())
 
 
+def sources() -> tuple[ToolSource, ...]:
+    """Where tools can come from that are not built in and no plug-ins."""
+    return tuple(each.tools for each in features() if each.tools is not None)
+
+
 def driver_of(settings: Mapping[str, Any]) -> Feature | None:
     """The feature that runs the episodes of a run with these settings of features; None for our own
     runner."""
@@ -187,12 +258,25 @@ def driver_of(settings: Mapping[str, Any]) -> Feature | None:
 
 def settings_to_compare(name: str, settings: Any) -> Any:
     """The settings of the feature that make a run another one: all but those whose options `resume`
-    may change."""
+    may change; None for a source of tools, which compares its own."""
     feature = next((each for each in features() if each.name == name), None)
+    if feature is not None and feature.tools is not None:
+        return None
     if feature is None or feature.options is None or not isinstance(settings, Mapping):
         return settings
     places = {each.manifest for each in options_of(feature.options) if each.opt.resume}
     return {key: its for key, its in settings.items() if f"features.{name}.{key}" not in places}
+
+
+def tool_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A line for each difference between the tools of two runs' settings of features."""
+    was, its = settings_of_features(before, "the run"), settings_of_features(now, "the run")
+    return [
+        line
+        for each in features()
+        if each.tools is not None and each.name in was
+        for line in each.tools.changes(was[each.name], its[each.name])
+    ]
 
 
 def feature_named(name: str, where: str) -> Feature:

@@ -18,8 +18,13 @@ from agent_env.protocols import Supplies
 from agent_env.records.manifest import Manifest, WebSettings
 from agent_env.records.schema import Condition, MaterialTable, Sample
 from agent_env.registry import NO_PLUGINS, Plugins
-from agent_env.tasks.features import Feature, features, settings_of_features
-from agent_env.wiring.mcp import open_hosts
+from agent_env.tasks.features import (
+    Feature,
+    OpenSource,
+    SourceOfEpisode,
+    features,
+    settings_of_features,
+)
 from agent_env.wiring.models import open_counted
 from agent_env.wiring.sandboxes import choose_sandbox
 
@@ -27,7 +32,6 @@ if TYPE_CHECKING:
     from agent_env.episodes.run_folder import RunFolder
     from agent_env.episodes.runner import Seams
     from agent_env.graph.loop import Loop
-    from agent_env.mcp.hosts import Hosts, OpenHosts
     from agent_env.models.tokenizers import ServerTokenizer
     from agent_env.protocols import Model, Sandbox, SandboxBackend, Strategy, Tokenizer, Tool
     from agent_env.records.tool_traits import ToolTraits
@@ -116,8 +120,8 @@ class RunComponents:
     features: tuple[tuple[Feature, Any], ...] = ()
     """Those that the run was made with, and what it records of each."""
     plugins: Plugins = NO_PLUGINS
-    mcp: Hosts | None = None
-    """The MCP servers."""
+    sources: Mapping[str, OpenSource] = field(default_factory=dict)
+    """Those of tools that features bring, by how parts of conditions begin."""
     logs: Path = Path("agents")
     """What agents of others print goes there."""
 
@@ -132,9 +136,10 @@ class RunComponents:
         from agent_env.tools.toolbox import ToolSet
 
         async with AsyncExitStack() as stack:
-            hosts = (
-                None if self.mcp is None else await stack.enter_async_context(self.mcp.episode())
-            )
+            sources = {
+                prefix: await stack.enter_async_context(source.episode())
+                for prefix, source in self.sources.items()
+            }
             from agent_env.tasks.tool_registry import traits_of
 
             offered = {
@@ -142,8 +147,8 @@ class RunComponents:
                 for traits in reversed(traits_of(condition))
             }
             opened = [
-                _mcp_tool(traits, hosts)
-                if traits.mcp is not None
+                _sourced(traits, sources)
+                if traits.source is not None
                 else await self._tool(traits, sample, condition, stack)
                 for traits in list(reversed(offered.values()))
             ]
@@ -246,11 +251,12 @@ class RunComponents:
         return replace(supplies, sandbox=session, importable=importable())
 
 
-def _mcp_tool(traits: ToolTraits, hosts: OpenHosts | None) -> Tool | None:
-    """None for a tool that its server has no more."""
-    if hosts is None:
-        raise ConfigError(f"a condition has the tool {traits.name}, and 'mcp' no such server")
-    return hosts.tool(traits)
+def _sourced(traits: ToolTraits, sources: Mapping[str, SourceOfEpisode]) -> Tool | None:
+    """None for a tool that its source has no more."""
+    source = next((its for name, its in sources.items() if traits.origin.startswith(name)), None)
+    if source is None:
+        raise ConfigError(f"a condition has the tool {traits.name}, and 'features' no such source")
+    return source.tool(traits)
 
 
 def strategy_of(
@@ -319,6 +325,7 @@ async def open_components(
         backend = parts.sandbox or await choose_sandbox(manifest.sandbox, plugins)
         sandbox = await stack.enter_async_context(backend)
     contexts = contexts_of(folder, manifest)
+    its_features = features_of(manifest)
     return RunComponents(
         task,
         model,
@@ -332,9 +339,13 @@ async def open_components(
         window=manifest.page_window,
         hosted=manifest.model_parameters.get("hosted_tools") is True,
         materials=by_digest(folder.materials()),
-        features=features_of(manifest),
+        features=its_features,
         plugins=plugins,
-        mcp=open_hosts(folder, manifest, stack, note, plugins.permit),
+        sources={
+            each.tools.prefix: each.tools.open(folder, settings, stack, note, plugins.permit)
+            for each, settings in its_features
+            if each.tools is not None
+        },
         logs=folder.path / "agents",
     )
 
@@ -343,6 +354,18 @@ def features_of(manifest: Manifest) -> tuple[tuple[Feature, Any], ...]:
     """The features that the run was made with, in their order, and what it records of each."""
     read = settings_of_features(manifest.features, "the run") if manifest.features else {}
     return tuple((each, read[each.name]) for each in features() if each.name in read)
+
+
+async def tools_now(
+    manifest: Manifest, note: Callable[[str], None], plugins: Plugins
+) -> dict[str, Any]:
+    """The manifest's settings of features, with the tools of each source as they are now."""
+    settings = dict(manifest.features)
+    for feature, its in features_of(manifest):
+        if feature.tools is not None:
+            now = await feature.tools.read_again(its, note, plugins)
+            settings[feature.name] = now.model_dump(mode="json")
+    return settings
 
 
 def contexts_of(folder: RunFolder, manifest: Manifest) -> dict[str, Contexts]:

@@ -52,9 +52,9 @@ def named_in(manifest: Manifest) -> list[Named]:
     if manifest.sandbox is not None:
         pairs |= {(SANDBOXES.kind, manifest.sandbox): SANDBOXES}
     pairs |= {(STRATEGIES.kind, each.strategy): STRATEGIES for each in manifest.conditions}
-    of_servers = {t.name for each in manifest.conditions for t in each.own_tools if t.mcp}
+    of_sources = {t.name for each in manifest.conditions for t in each.own_tools if t.source}
     tools = (name for each in manifest.conditions for name in each.tools)
-    pairs |= {(TOOLS.kind, name): TOOLS for name in tools if name not in of_servers}
+    pairs |= {(TOOLS.kind, name): TOOLS for name in tools if name not in of_sources}
     return [
         Named(registry, name, noted.get((kind, name), name))
         for (kind, name), registry in pairs.items()

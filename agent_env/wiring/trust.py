@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -39,13 +38,12 @@ from agent_env.permits import (
     text_of,
 )
 from agent_env.records.manifest import Manifest
-from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import FieldValue, Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.tasks.features import feature_named, settings_of_features
+from agent_env.tasks.features import feature_named, features, settings_of_features
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
 from agent_env.wiring.registry import MODELS, POLICIES
@@ -60,8 +58,15 @@ WITHOUT_MODEL: Mapping[str, Any] = {
     "reply_cache": None,
 }
 """Of a manifest, where a run's tools are used and its model is not."""
-WITHOUT_TOOLS: Mapping[str, Any] = {"sandbox": None, "web": None, "mcp": ()}
-"""The other way round."""
+
+
+def without_tools(manifest: Manifest) -> dict[str, Any]:
+    """The other way round."""
+    sources = {each.name for each in features() if each.tools is not None}
+    rest = {name: its for name, its in manifest.features.items() if name not in sources}
+    return {"sandbox": None, "web": None, "features": rest}
+
+
 OPEN_WEB = ("live", "record")
 
 
@@ -228,7 +233,6 @@ TOLD = frozenset(
         "model_facts.output_per_million",
         *(f"model_facts.tiers.{name}" for name in Prices.model_fields),
         "server.command", "server.file.path",
-        "mcp.command", "mcp.url", "mcp.environment", "mcp.sandboxed",
         "web_settings.search", "web_settings.fetcher", "web_settings.search_url",
         "web_settings.pages", "web_settings.allow_hosts", "web_settings.obey_robots",
     }
@@ -254,7 +258,6 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         OutsideSetting(kind, path, CODE, grants=_references(each), gets_calls=kind == "tool")
         for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
     ]
-    settings += [_of_server(server) for server in manifest.mcp]
     if manifest.model not in POLICIES:
         settings += _of_model(manifest)
     if manifest.server is not None:
@@ -324,23 +327,6 @@ def _references(named: Named) -> tuple[tuple[Reach, str], ...]:
         entry = named.registry.entry(named.reference)
         texts |= {entry.reference, entry.path}
     return tuple((Reach.CODE, text) for text in sorted(texts))
-
-
-def _of_server(server: McpServer) -> OutsideSetting:
-    """Another command, or another variable that it gets, is another setting."""
-    value = f"{server.name}: {server.url or shlex.join(server.command)}"
-    if server.environment:
-        value += f" with {', '.join(server.environment)}"
-    if server.url is not None:
-        notice = " (gets the calls of its tools)"
-        grants = [(Reach.ADDRESS, server.url)]
-    else:
-        notice = f" (runs here{', in a sandbox' if server.sandboxed else ' with your rights'})"
-        value += " in a sandbox" if server.sandboxed else ""
-        grants = [(Reach.COMMAND, server.launch)]
-    grants += [(Reach.KEY, name) for name in server.environment]
-    parts = {"server": server.name, "url": server.url, "launch": server.launch}
-    return OutsideSetting("mcp server", value, notice, parts, tuple(grants), gets_calls=True)
 
 
 def _of_model_server(server: ModelServer) -> list[OutsideSetting]:

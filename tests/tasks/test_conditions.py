@@ -16,11 +16,11 @@ from agent_env.tasks.conditions import parse_condition, parse_conditions, with_f
 from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, Axis, grid, with_modifier
 
 SERVERS = {
-    "convert": ToolTraits(name="convert", mcp="time/convert"),
-    "time_now": ToolTraits(name="time_now", mcp="time/now"),
-    "db_now": ToolTraits(name="db_now", mcp="db/now"),
+    "convert": ToolTraits(name="convert", source="mcp:time/convert"),
+    "time_now": ToolTraits(name="time_now", source="mcp:time/now"),
+    "db_now": ToolTraits(name="db_now", source="mcp:db/now"),
 }
-MANY = {f"t{n}": ToolTraits(name=f"t{n}", mcp=f"big/t{n}") for n in range(500)}
+MANY = {f"t{n}": ToolTraits(name=f"t{n}", source=f"mcp:big/t{n}") for n in range(500)}
 WEB = ("web_search", "open_page")
 
 
@@ -62,7 +62,7 @@ def test_names_that_stand_for_others():
     assert [each.name for each in made] == ["cited:a~schema", "cited:b~schema"]
     whole = parse_condition("mcp:time+web", SERVERS)
     assert (whole.name, whole.tools) == ("web+mcp:time", (*WEB, "convert", "time_now"))
-    assert [traits.mcp for traits in whole.own_tools] == ["time/convert", "time/now"]
+    assert [traits.source for traits in whole.own_tools] == ["mcp:time/convert", "mcp:time/now"]
     for text in ("mcp:time/now", "mcp:time/time_now", "mcp:time.time_now"):
         one = parse_condition(text, SERVERS)
         assert (one.name, one.tools) == ("mcp:time.time_now", ("time_now",))
@@ -116,7 +116,7 @@ OF_SERVERS = {
     "mcp:clock": "there is no MCP server 'clock'; known: mcp:time, mcp:db; name it by --mcp",
     "mcp:time/x mcp:db": "the MCP server time offers no tool 'x'; it offers convert, tim",
     "mcp:time+mcp:time/now": "has the tool time_now twice",
-    "mcp:time": "no condition uses the MCP server db; add --condition mcp:db",
+    "mcp:time": "no condition uses mcp:db; add --condition mcp:db",
 }
 
 

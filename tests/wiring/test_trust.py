@@ -274,7 +274,8 @@ def test_another_model_alone_does_not_take_the_planted_address(foreign):
 def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(foreign, tmp_path):
     """With a live model, a run's servers and sandbox are neither used nor asked for."""
     command = {"name": "srv", "command": ["touch", str(foreign.file)], "environment": ["MY_SECRET"]}
-    foreign.plant(mcp=[command | {"tools": [{"name": "t", "offered": "t"}]}])
+    servers = [command | {"tools": [{"name": "t", "offered": "t"}]}]
+    foreign.plant(features={"mcp": {"servers": servers}})
     out = tmp_path / "again"
     done = foreign.command("replay model", "--out", str(out))
     assert (out / "run.json").exists(), done.stderr

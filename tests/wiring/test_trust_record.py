@@ -11,7 +11,6 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
 from agent_env.records.manifest import PluginUse, WebSettings
-from agent_env.records.mcp import McpServer
 from agent_env.records.model_server import ModelFile, ModelServer
 from agent_env.records.reach import Reach, values_of
 from agent_env.records.schema import Condition, ModelFacts
@@ -29,6 +28,11 @@ def own(tmp_path, monkeypatch):
     options = RunOptions("time-puzzles", conditions=("python",), limit=1, out=tmp_path / "run",
                          sandbox="unsafe-subprocess")  # fmt: skip
     return asyncio.run(run_of(options))
+
+
+def served(*servers):
+    """`features` of a run with these MCP servers."""
+    return {"mcp": {"servers": list(servers)}}
 
 
 def _asks(folder):
@@ -55,7 +59,7 @@ def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_it
     own, tmp_path
 ):
     def asks(**update):
-        own.change(**{"sandbox": None, "mcp": (), "conditions": plain, **update})
+        own.change(**{"sandbox": None, "features": {}, "conditions": plain, **update})
         record_run(own, lambda text: None)
         assert not _asks(own)
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
@@ -68,8 +72,8 @@ def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_it
     calls_it = plain[0].model_copy(update={"tools": ("add",), "own_tools": (mine,)})
     assert not asks(reply_cache="/x/y")
     assert asks(sandbox="unsafe-subprocess")
-    assert asks(mcp=(McpServer(name="srv", command=("serve",)),))
-    assert asks(mcp=(McpServer(name="srv", url="http://127.0.0.1:9/mcp"),))
+    assert asks(features=served({"name": "srv", "command": ["serve"]}))
+    assert asks(features=served({"name": "srv", "url": "http://127.0.0.1:9/mcp"}))
     assert asks(conditions=(calls_it,))
 
 
@@ -153,10 +157,10 @@ CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
 )
 def test_no_server_is_taken_for_another(own, known, other):
     for first, second in ((known, other), (other, known)):
-        own.change(sandbox=None, mcp=(McpServer(**{"name": "srv", **first}),))
+        own.change(sandbox=None, features=served({"name": "srv", **first}))
         record_run(own, lambda text: None)
         assert not _asks(own)
-        own.change(mcp=(McpServer(**{"name": "srv", **second}),))
+        own.change(features=served({"name": "srv", **second}))
         assert _asks(own)
         record = state_folder("runs")
         shutil.rmtree(record)
@@ -181,10 +185,10 @@ def test_a_record_of_an_earlier_version_is_not_read(own):
 
 def _with(own, path):
     """The manifest with something outside at this place."""
-    server = McpServer(name="srv", command=("x",), environment=("K",), sandboxed=True)
+    server = {"name": "srv", "command": ["x"], "environment": ["K"], "sandboxed": True}
     entries = {
         "server": {"server": ModelServer(command="x", file=WEIGHTS)},
-        "mcp": {"mcp": (server, McpServer(name="far", url="http://x"))},
+        "features": {"features": served(server, {"name": "far", "url": "http://x"})},
         "model_facts": {"model_facts": ModelFacts(date="2026-01-01", source="x",
                                                   input_per_million=1.0)},
         "web_settings": {"web": "live", "web_settings": WebSettings(
@@ -211,7 +215,7 @@ def test_every_field_that_reaches_outside_is_asked_for(own):
     there, and without it there is no permit."""
     tops = {each.path.partition(".")[0] for each in values_of(own.manifest)
             if each.reach is not Reach.NOTHING}  # fmt: skip
-    tops |= {"server", "mcp", "model_facts", "plugins", "reply_cache", "scorer"}
+    tops |= {"server", "features", "model_facts", "plugins", "reply_cache", "scorer"}
     for top in sorted(tops):
         settings = outside_settings(own.path, _with(own, top))
         assert settings, top

@@ -38,7 +38,6 @@ from agent_env.protocols import (
     Toolbox,
 )
 from agent_env.records.manifest import Manifest
-from agent_env.records.mcp import mcp_changes
 from agent_env.records.safe_files import replace_file
 from agent_env.records.schema import Message, Reply, Sample, ToolCall, ToolResult, ToolSpec, Usage
 from agent_env.records.trace_events import (
@@ -49,7 +48,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ToolCalled,
 )
-from agent_env.tasks.features import settings_to_compare
+from agent_env.tasks.features import settings_to_compare, tool_changes
 from agent_env.tasks.tool_registry import traits_of
 
 
@@ -60,8 +59,7 @@ def changes(
     unfinished traces, and as it would continue; empty where there is none. A value that the run did
     not record is not compared."""
     lines = _version_changes(manifest, wished, versions)
-    for before, now in zip(manifest.mcp, wished.mcp, strict=True):
-        lines += mcp_changes(before, now)
+    lines += tool_changes(manifest.features, wished.features)
     lines += _setting_changes(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}
@@ -72,7 +70,7 @@ def changes(
 
 
 COMPARED = {
-    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins", "mcp",
+    "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins",
     "server", "features",
 }  # fmt: skip
 """Entries of run.json that are compared by their parts, or tell what was compared."""

@@ -31,6 +31,7 @@ from agent_env.sdk.inside import (
     base_url_of,
     reach_of,
     said_in,
+    sources,
     text_of,
     values_of,
     with_files,
@@ -190,8 +191,9 @@ def _names_code(value: JsonValue) -> bool:
     """Whether the value may name code that is not ours."""
     texts = [str(each) for each in (value if isinstance(value, list) else [value])]
     parts = [part for text in texts for part in text.split("+")]
+    prefixes = tuple(each.prefix for each in sources())
     return any(said_in(text, "agent") for text in texts) or any(
-        ":" in part.removeprefix("cited:").removeprefix("mcp:")
+        (":" in part.removeprefix("cited:") and not part.startswith(prefixes))
         or (name := bare_name(part)) == UNSAFE
         or any(
             name in registry.names() and not registry.is_built_in(name)

@@ -181,7 +181,7 @@ class _Reading:
 
     def _conditions(self, task: str, options: RunOptions) -> Sequence[Condition]:
         """The conditions of a run with these options; none where a mistake hides them."""
-        from agent_env.sdk.inside import unread_tools
+        from agent_env.sdk.inside import stand_ins
         from agent_env.sdk.run import FAMILIES
 
         with self._noted("tasks", task, "task"):
@@ -194,7 +194,7 @@ class _Reading:
                 )
                 with self._noted("tasks", task, "conditions"):
                     texts = [each for each in names if isinstance(each, str)]
-                    return conditions_of(options, names, unread_tools(options.mcp, texts))
+                    return conditions_of(options, names, stand_ins(options, texts))
         return ()
 
     @contextmanager

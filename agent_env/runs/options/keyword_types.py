@@ -38,10 +38,6 @@ class RunKeywords(TypedDict, total=False):
     block_leaks: bool
     ignore_robots: bool
     allow_hosts: Sequence[str] | str
-    mcp: Sequence[str] | str | Mapping[str, Any]
-    mcp_env: Sequence[str] | str
-    mcp_isolation: Sequence[str] | str
-    mcp_sandbox: bool
     reply_timeout_s: float | None
     idle_s: float | None
     tool_protocol: str
@@ -83,6 +79,10 @@ class RunKeywords(TypedDict, total=False):
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
     web_ablations: Sequence[str] | str
+    mcp: Sequence[str] | str | Mapping[str, Any]
+    mcp_env: Sequence[str] | str
+    mcp_isolation: Sequence[str] | str
+    mcp_sandbox: bool
     agents: Sequence[str] | str
     today: Sequence[str] | str
     say_today: bool

@@ -36,7 +36,6 @@ from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.features import features
 from agent_env.tasks.sample_files import TABLES, task_in
-from agent_env.wiring.mcp import McpOptions
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import WebOptions
 
@@ -253,7 +252,6 @@ class RunOptions:
         ),
     ] = "estimate"
     web: WebOptions = field(default_factory=WebOptions)
-    mcp: McpOptions = field(default_factory=McpOptions)
     parameters: Annotated[
         Mapping[str, JsonValue], OptionGroup(ModelParameters, manifest="model_parameters")
     ] = field(default_factory=dict)

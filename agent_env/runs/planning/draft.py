@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agent_env.records.schema import Condition
+    from agent_env.records.tool_traits import ToolTraits
     from agent_env.runs.options.run_options import RunOptions
     from agent_env.tasks.family import SampleSet
     from agent_env.tasks.task import Task
@@ -54,6 +55,32 @@ class Draft:
             name: its if isinstance(its, dict) else its.model_dump(mode="json")
             for name, its in self.settings.items()
         }
+
+
+async def read_tools(
+    options: RunOptions, note: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, ToolTraits]]:
+    """The settings of features whose tools are asked for now, and all these tools, by the names
+    that models use."""
+    settings: dict[str, Any] = {}
+    tools: dict[str, ToolTraits] = {}
+    for feature in features():
+        if feature.tools is not None:
+            its = await feature.tools.read(options_for(feature, options), note, options.plugins)
+            if its is not None:
+                settings[feature.name] = its
+                tools |= feature.tools.tools(its)
+    return settings, tools
+
+
+def stand_ins(options: RunOptions, conditions: Sequence[str]) -> dict[str, ToolTraits]:
+    """What stands for the tools that nobody was asked for, to check the conditions' names."""
+    return {
+        name: traits
+        for each in features()
+        if each.tools is not None
+        for name, traits in each.tools.stand_ins(options_for(each, options), conditions).items()
+    }
 
 
 def with_features(draft: Draft) -> Draft:

@@ -17,14 +17,13 @@ from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import short_names
 from agent_env.records.manifest import Manifest
-from agent_env.records.mcp import mcp_traits
 from agent_env.records.options import entries
 from agent_env.records.schema import Sample
 from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.checks import check_asking, planned_pages
 from agent_env.runs.planning.conditions import episode_limits, usable_conditions
-from agent_env.runs.planning.draft import Draft, with_features
+from agent_env.runs.planning.draft import Draft, read_tools, with_features
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages
 from agent_env.runs.planning.questions import Questions, check_script
 from agent_env.runs.servers.serving import with_server
@@ -33,7 +32,6 @@ from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import Parts, versions
 from agent_env.wiring.local_models import find_local, is_local
-from agent_env.wiring.mcp import read_servers, servers_of
 from agent_env.wiring.models import (
     make_model,
     make_tokenizer,
@@ -93,14 +91,15 @@ async def plan_run(
     options = replace(questions.options, model=model)
     questions = replace(questions, options=options)
     parts = await _model_parts(options, task, plugins, note, stack, is_asked, server is not None)
-    servers = await read_servers(servers_of(options.mcp), note, plugins)
-    conditions, sandbox = await usable_conditions(options, task, mcp_traits(servers), note)
+    settings, tools = await read_tools(replace(options, permit=plugins.permit), note)
+    conditions, sandbox = await usable_conditions(options, task, tools, note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
     limits = episode_limits(fit | dict(options.limits), task, conditions)
     draft = questions.draft(task, conditions, note, plugins)
     web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     pages = partial(planned_pages, web, options.web_mode, draft.sample_set.tables)
-    draft = with_features(replace(draft, pages=pages, is_call_by_call=is_asked))
+    draft = replace(draft, pages=pages, is_call_by_call=is_asked, settings=settings)
+    draft = with_features(draft)
     tier = draft.tier or asked_tier(options.parameters)
     about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, tier)
     check_asking(draft, web, is_asked)
@@ -118,7 +117,6 @@ async def plan_run(
             "limits": limits,
             "sandbox": None if sandbox is None else sandbox.name,
             "web_settings": web,
-            "mcp": servers,
             "contexts": tuple(copy.use for copy in copies),
             "calls_tier": draft.tier,
         },

@@ -30,7 +30,7 @@ def test_a_text_names_tools_servers_and_levels():
         "faults-0.05",
     ]
     assert suffixes("python=empty:0.1", "python=stale:0.1") == ["faults-1", "faults-2"]
-    own = tuple(ToolTraits(name=f"t{n}", mcp=f"srv/t{n}") for n in (1, 2))
+    own = tuple(ToolTraits(name=f"t{n}", source=f"mcp:srv/t{n}") for n in (1, 2))
     condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
     (level,) = fault_levels(["mcp:srv=stale:0.5"], [condition])
     assert [f.tool for f in level.faults] == ["t1", "t2"]

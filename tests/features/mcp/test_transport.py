@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.mcp.transport import Lines
+from agent_env.features.mcp.transport import Lines
 
 
 @given(

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import AgentEnvError, EpisodeError
-from agent_env.extras import need_extra
-from agent_env.mcp.transport import MESSAGE_BYTES, Metered, http_transport
-from agent_env.permits import Permit
-from agent_env.records.mcp import McpServer
-from agent_env.version import __version__
-from agent_env.worker.host import WorkerFailed, worker
+from agent_env.features.mcp.records import McpServer
+from agent_env.features.mcp.transport import MESSAGE_BYTES, Metered, http_transport
+from agent_env.sdk.errors import AgentEnvError, EpisodeError
+from agent_env.sdk.inside import WorkerFailed, __version__, worker
+from agent_env.sdk.run import Permit
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -54,13 +51,6 @@ class CallFailed(AgentEnvError):
         super().__init__(reason)
         self.is_foreign = is_foreign
         """Whether these are the server's own words."""
-
-
-def check_sdk() -> None:
-    """ConfigError where the SDK is not installed."""
-    need_extra("mcp.client", what="an MCP server")
-    for name in ("client", "mcp"):  # it logs what the transport has told already
-        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 class Connection:

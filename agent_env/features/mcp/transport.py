@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from agent_env.errors import ConfigError
-from agent_env.models.bounded import hooks, too_large, values_in
-from agent_env.permits import Permit
-from agent_env.records.mcp import McpServer
-from agent_env.records.reach import Reach
-from agent_env.sandbox.programs import Process, confine
-from agent_env.sandbox.programs import start as start_program
+from agent_env.features.mcp.records import McpServer
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import Process, confine, hooks, too_large, values_in
+from agent_env.sdk.inside import start as start_program
+from agent_env.sdk.records import Reach
+from agent_env.sdk.run import Permit
 
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import shlex
 from typing import ClassVar, Literal
 
 from pydantic import Field, JsonValue
 
-from agent_env.records.reach import Address, Command, Key, Plain
-from agent_env.records.schema import Stored
-from agent_env.records.tool_traits import ToolTraits
+from agent_env.sdk.inside import Address, Command, Key, OutsideSetting, Plain, ToolTraits
+from agent_env.sdk.records import Reach, Record, Stored
 
 Isolation = Literal["run", "episode"]
 
@@ -83,19 +82,41 @@ class McpServer(Stored):
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
         return self.model_copy(update={"digest": digest})
 
+    @property
+    def outside(self) -> OutsideSetting:
+        """What the server reaches: another command, or another variable that it gets, is another
+        setting."""
+        value = f"{self.name}: {self.url or shlex.join(self.command)}"
+        if self.environment:
+            value += f" with {', '.join(self.environment)}"
+        if self.url is not None:
+            notice, grants = " (gets the calls of its tools)", [(Reach.ADDRESS, self.url)]
+        else:
+            notice = f" (runs here{', in a sandbox' if self.sandboxed else ' with your rights'})"
+            value += " in a sandbox" if self.sandboxed else ""
+            grants = [(Reach.COMMAND, self.launch)]
+        grants += [(Reach.KEY, name) for name in self.environment]
+        parts = {"server": self.name, "url": self.url, "launch": self.launch}
+        names = "command", "url", "environment", "sandboxed"
+        return OutsideSetting(
+            "mcp server", value, notice, parts, tuple(grants),
+            fields=tuple(f"servers.{name}" for name in names), gets_calls=True,
+        )  # fmt: skip
+
     def traits(self, tool: McpTool) -> ToolTraits:
         """What the rest of the system must know of one of its tools."""
         return ToolTraits(
             name=tool.offered,
-            mcp=f"{self.name}/{tool.name}",
+            source=f"mcp:{self.name}/{tool.name}",
             keeps_state=self.isolation == "episode" and not tool.is_repeatable,
             timeout_s=self.timeout_s,
         )
 
 
-def mcp_traits(servers: Iterable[McpServer]) -> dict[str, ToolTraits]:
-    """The tools that conditions may name, by the names that models use."""
-    return {tool.offered: each.traits(tool) for each in servers for tool in each.offered}
+class McpSettings(Record):
+    """The servers that a run's conditions use, with their tools as they were listed."""
+
+    servers: tuple[McpServer, ...]
 
 
 def mcp_changes(before: McpServer, now: McpServer) -> list[str]:

@@ -3,14 +3,12 @@
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.mcp.options import McpOptions
+from agent_env.features.mcp.servers import servers_of
 from agent_env.runs.options.keywords import from_arguments
 from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.draft import stand_ins
 from agent_env.tasks.conditions import parse_conditions
-from agent_env.wiring.mcp import (
-    McpOptions,
-    servers_of,
-    unread_tools,
-)
 
 
 def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
@@ -25,11 +23,11 @@ def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
     assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
     given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
     options = from_arguments(RunOptions, given, "run")
-    assert [each.command for each in servers_of(options.mcp)] == [
+    assert [each.command for each in servers_of(options.features["mcp"])] == [
         ("mcp-server-time", "-v"),
         ("db", "x"),
     ]
-    assert servers_of(RunOptions("time-puzzles").mcp) == ()
+    assert servers_of(McpOptions()) == ()
 
 
 @pytest.mark.parametrize(
@@ -53,9 +51,10 @@ def test_mistakes_are_named(options, reason):
 
 
 def test_conditions_of_a_study_are_known_before_its_servers_are_asked():
-    options = McpOptions({"time": "mcp-server-time", "db": "db"})
+    servers = McpOptions({"time": "mcp-server-time", "db": "db"})
+    options = RunOptions("time-puzzles", features={"mcp": servers})
     names = ["base", "web+mcp:time", "mcp:time/my tool~auto", "mcp:db"]
-    parsed = parse_conditions(names, (), unread_tools(options, names))
+    parsed = parse_conditions(names, (), stand_ins(options, names))
     assert [condition.name for condition in parsed] == [
         "base",
         "web+mcp:time",
@@ -65,4 +64,4 @@ def test_conditions_of_a_study_are_known_before_its_servers_are_asked():
     with pytest.raises(
         ConfigError, match="there is no MCP server 'clock'; known: mcp:time, mcp:db"
     ):
-        parse_conditions(["mcp:clock"], (), unread_tools(options, ["mcp:clock"]))
+        parse_conditions(["mcp:clock"], (), stand_ins(options, ["mcp:clock"]))

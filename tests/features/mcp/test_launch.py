@@ -12,8 +12,8 @@ import pytest
 
 from agent_env import lifeline
 from agent_env.errors import ConfigError
-from agent_env.mcp.transport import check_command, environment_of, start
-from agent_env.records.mcp import McpServer
+from agent_env.features.mcp.records import McpServer
+from agent_env.features.mcp.transport import check_command, environment_of, start
 from agent_env.wiring.trust import own_call
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")

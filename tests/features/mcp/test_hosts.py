@@ -11,13 +11,14 @@ from agent_env.wiring.trust import own_call
 
 pytest.importorskip("mcp")
 
-from agent_env.mcp import hosts as module
-from agent_env.mcp.connection import Connection, McpError
-from agent_env.mcp.hosts import Hosts, call_key, read_server, with_names
-from agent_env.mcp.transport import stdio_transport
-from agent_env.records.mcp import McpServer, mcp_traits
+from agent_env.features.mcp import Servers
+from agent_env.features.mcp import hosts as module
+from agent_env.features.mcp.connection import Connection, McpError
+from agent_env.features.mcp.hosts import Hosts, call_key, read_server, with_names
+from agent_env.features.mcp.records import McpServer, McpSettings
+from agent_env.features.mcp.transport import stdio_transport
 from agent_env.records.schema import ToolResult
-from tests.mcp.servers import by_hand
+from tests.features.mcp.servers import by_hand
 
 
 async def read(server, folder):
@@ -57,7 +58,7 @@ def at_work(server, folder, work):
 
 
 async def call(episode, server, tool, text="hi"):
-    found = episode.tool(mcp_traits([server])[tool])
+    found = episode.tool(Servers().tools(McpSettings(servers=[server]))[tool])
     return await found.run({"text": text})
 
 

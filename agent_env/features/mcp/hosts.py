@@ -19,15 +19,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
-from agent_env.mcp.connection import START_S, CallFailed, Connection, ConnectionEnded, McpError
-from agent_env.mcp.transport import check_command, stdio_transport
-from agent_env.permits import Permit
-from agent_env.records.mcp import McpServer, McpTool, mcp_changes
-from agent_env.records.schema import ToolResult, ToolSpec
-from agent_env.records.tool_traits import ToolTraits
-from agent_env.tools.toolbox import with_markers
-from agent_env.worker.host import WorkerFailed, worker
+from agent_env.features.mcp.connection import (
+    START_S,
+    CallFailed,
+    Connection,
+    ConnectionEnded,
+    McpError,
+)
+from agent_env.features.mcp.records import McpServer, McpTool, mcp_changes
+from agent_env.features.mcp.transport import check_command, stdio_transport
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import ToolTraits, WorkerFailed, with_markers, worker
+from agent_env.sdk.records import ToolResult, ToolSpec
+from agent_env.sdk.run import Permit
 
 if TYPE_CHECKING:
     from mcp_types import CallToolResult, Tool
@@ -207,10 +211,9 @@ class OpenHosts:
     def tool(self, traits: ToolTraits) -> McpServerTool | None:
         """The tool of these traits; None where the server that the run continues with has it no
         more."""
-        server_name, _, name = (traits.mcp or "").partition("/")
         for server in self.hosts.servers:
             for tool in server.offered:
-                if (server.name, tool.name) == (server_name, name):
+                if f"mcp:{server.name}/{tool.name}" == traits.source:
                     host = self.hosts.host(server.name, self.episode_hosts)
                     return McpServerTool(host, tool, traits, self.hosts.recorded)
         return None

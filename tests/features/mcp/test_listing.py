@@ -6,9 +6,9 @@ import string
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_env.mcp.hosts import keep_names, with_names
-from agent_env.records.mcp import McpTool
-from tests.mcp.servers import listed
+from agent_env.features.mcp.hosts import keep_names, with_names
+from agent_env.features.mcp.records import McpTool
+from tests.features.mcp.servers import listed
 
 OURS = {"python", "web_search"}
 

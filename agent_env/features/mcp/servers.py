@@ -6,104 +6,26 @@ import asyncio
 import json
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, get_args
 from urllib.parse import urlsplit
 
-from agent_env.errors import ConfigError
-from agent_env.permits import Permit
-from agent_env.records.manifest import Manifest
-from agent_env.records.mcp import Isolation, McpServer
-from agent_env.records.options import MCP, Opt
-from agent_env.records.reach import Reach
-from agent_env.records.schema import ToolResult
-from agent_env.records.tool_traits import ToolTraits
-from agent_env.registry import Plugins
-from agent_env.tasks.modifiers import bare_name
-from agent_env.tasks.tool_registry import TOOLS, tool_names
+from agent_env.features.mcp.options import McpOptions, commands_by_name
+from agent_env.features.mcp.records import Isolation, McpServer
+from agent_env.sdk.errors import ConfigError
+from agent_env.sdk.inside import TOOLS, Plugins, tool_names
+from agent_env.sdk.records import ToolResult
+from agent_env.sdk.run import Permit
 
 if TYPE_CHECKING:
-    from agent_env.episodes.run_folder import RunFolder
-    from agent_env.mcp.hosts import Hosts, Recorded
+    from agent_env.features.mcp.hosts import Hosts, Recorded
+    from agent_env.sdk.inside import RunFolder
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
-"""As in records.mcp.McpServer."""
-Commands = Mapping[str, str | Sequence[str]]
-"""A command or a URL, by the name of the server."""
-
-
-def commands_by_name(texts: Sequence[str] | Commands) -> Commands:
-    """`time=mcp-server-time` and the like, by name; ConfigError where one is no such thing."""
-    if isinstance(texts, Mapping):
-        return dict(texts)
-    commands: dict[str, str | Sequence[str]] = {}
-    for text in texts:
-        name, equals, command = text.partition("=")
-        if not equals:
-            raise ConfigError(f"--mcp {text!r}: write NAME=COMMAND or NAME=http://HOST:PORT/mcp")
-        if name in commands:
-            raise ConfigError(f"--mcp {name}: the name appears twice; give each server its own")
-        commands[name] = command
-    return commands
-
-
-@dataclass(frozen=True, slots=True)
-class McpOptions:
-    """The MCP servers whose tools conditions may name."""
-
-    servers: Annotated[
-        Commands | tuple[str, ...],
-        Opt(
-            "A server whose tools conditions name as mcp:NAME or mcp:NAME/TOOL: a command that "
-            "starts it, which runs with your rights, or the URL of one. Repeatable.",
-            MCP,
-            "--mcp",
-            metavar="NAME=COMMAND|URL",
-            manifest="mcp",
-            typed=list[str],
-            default=None,
-            read=commands_by_name,
-            reach=Reach.COMMAND,
-        ),
-    ] = ()
-    """As texts NAME=COMMAND, or by name."""
-    environment: Annotated[
-        tuple[str, ...],
-        Opt(
-            "A variable of yours that the server NAME gets, beside PATH and LANG. Repeatable.",
-            MCP,
-            "--mcp-env",
-            metavar="NAME=VARIABLE",
-            manifest="mcp",
-            reach=Reach.KEY,
-        ),
-    ] = ()
-    isolation: Annotated[
-        tuple[str, ...],
-        Opt(
-            "run (the default): all episodes share a server; episode: each has its own. "
-            "Repeatable.",
-            MCP,
-            "--mcp-isolation",
-            metavar="[NAME=]run|episode",
-            manifest="mcp",
-            reach=Reach.NOTHING,
-        ),
-    ] = ()
-    sandboxed: Annotated[
-        bool,
-        Opt(
-            "Run servers in our namespaces: no network, no files but their own.",
-            MCP,
-            "--mcp-sandbox",
-            manifest="mcp",
-            reach=Reach.COMMAND,
-        ),
-    ] = False
+"""As in records.McpServer."""
 
 
 def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
@@ -137,19 +59,6 @@ def servers_of(options: McpOptions) -> tuple[McpServer, ...]:
         )
         for name, command in commands.items()
     )
-
-
-def unread_tools(options: McpOptions, conditions: Iterable[str]) -> dict[str, ToolTraits]:
-    """Stand-ins for the tools of servers that are not asked yet, so that conditions can be checked
-    by their names: one for each server, and each tool that a condition names."""
-    parts = [part.strip() for text in conditions for part in bare_name(text).split("+")]
-    tools: dict[str, ToolTraits] = {}
-    for server in commands_by_name(options.servers):
-        named = (re.fullmatch(rf"mcp:{re.escape(server)}[/.](.+)", part) for part in parts)
-        for tool in (f"{server}_tools", *(match[1] for match in named if match is not None)):
-            name = re.sub(r"[^A-Za-z0-9_-]+", "_", tool)
-            tools[name] = ToolTraits.model_construct(name=name, mcp=f"{server}/{tool}")
-    return tools
 
 
 def _at(command: str | Sequence[str], like: McpServer) -> McpServer:
@@ -196,12 +105,12 @@ async def read_servers(
     names that none of ours has. ConfigError for one that cannot be had."""
     if not servers:
         return ()
-    from agent_env.mcp.connection import check_sdk
-    from agent_env.mcp.hosts import with_names
+    from agent_env.features.mcp.hosts import with_names
+    from agent_env.sdk.run import check_sdk
 
     check_sdk()
     if any(server.sandboxed for server in servers):
-        from agent_env.wiring.sandboxes import choose_sandbox
+        from agent_env.sdk.inside import choose_sandbox
 
         await choose_sandbox("namespaces", plugins)  # refused where it does not hold here
     read = await asyncio.gather(*(_read(server, plugins.permit) for server in servers))
@@ -215,9 +124,9 @@ async def read_servers(
 
 
 async def _read(server: McpServer, permit: Permit) -> McpServer:
-    from agent_env.mcp.connection import Connection, McpError
-    from agent_env.mcp.hosts import read_server
-    from agent_env.mcp.transport import check_command, environment_of, stdio_transport
+    from agent_env.features.mcp.connection import Connection, McpError
+    from agent_env.features.mcp.hosts import read_server
+    from agent_env.features.mcp.transport import check_command, environment_of, stdio_transport
 
     check_command(server)
     environment_of(server, permit)
@@ -244,46 +153,42 @@ def _last_line(log: Path) -> str:
 
 
 async def servers_now(
-    manifest: Manifest, note: Callable[[str], None], plugins: Plugins
+    before: Sequence[McpServer], note: Callable[[str], None], plugins: Plugins
 ) -> tuple[McpServer, ...]:
-    """The manifest's servers as they are now; tools keep the names that they have in the run."""
-    from agent_env.mcp.hosts import keep_names
+    """The servers of a run as they are now; tools keep the names that they have in it."""
+    from agent_env.features.mcp.hosts import keep_names
 
     taken = {*tool_names(), *TOOLS.names()}
-    now = await read_servers(manifest.mcp, note, plugins)
-    return tuple(
-        keep_names(before, each, taken) for before, each in zip(manifest.mcp, now, strict=True)
-    )
+    now = await read_servers(before, note, plugins)
+    return tuple(keep_names(was, each, taken) for was, each in zip(before, now, strict=True))
 
 
 def open_hosts(
     folder: RunFolder,
-    manifest: Manifest,
+    servers: Sequence[McpServer],
     stack: AsyncExitStack,
     note: Callable[[str], None],
     permit: Permit,
-) -> Hosts | None:
-    """What keeps the run's servers; they are ended with the stack. None without any."""
-    if not manifest.mcp:
-        return None
-    from agent_env.mcp.connection import check_sdk
-    from agent_env.mcp.hosts import Hosts
+) -> Hosts:
+    """What keeps the run's servers; they are ended with the stack."""
+    from agent_env.features.mcp.hosts import Hosts
+    from agent_env.sdk.run import check_sdk
 
     check_sdk()
     logs = folder.place(LOGS)
     logs.mkdir(exist_ok=True)
-    for server in manifest.mcp:
+    for server in servers:
         folder.place(f"{LOGS}/{server.name}.log")
-    recorded = _recorded(folder) if manifest.parent is not None else None
-    hosts = Hosts(manifest.mcp, logs, note, permit, recorded)
+    recorded = _recorded(folder) if folder.manifest.parent is not None else None
+    hosts = Hosts(servers, logs, note, permit, recorded)
     stack.push_async_callback(hosts.close)
     return hosts
 
 
 def _recorded(folder: RunFolder) -> Recorded:
     """The calls of the episode that the run's were forked from, with what they gave."""
-    from agent_env.episodes.rerun.fork import read_parent
-    from agent_env.mcp.hosts import call_key
+    from agent_env.features.mcp.hosts import call_key
+    from agent_env.sdk.inside import read_parent
 
     results: dict[tuple[str, str], ToolResult] = {}
     names: dict[str | None, tuple[str, str]] = {}

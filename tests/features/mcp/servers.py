@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from agent_env.records.mcp import McpServer, McpTool
+from agent_env.features.mcp.records import McpServer, McpTool
 
 FILE = Path(__file__).with_name("by_hand.py")
 
