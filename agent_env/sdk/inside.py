@@ -163,6 +163,7 @@ if TYPE_CHECKING:
     from agent_env.sandbox.programs import start as start
     from agent_env.tasks.conditions import MOST_TOOLS as MOST_TOOLS
     from agent_env.tasks.conditions import Tools as Tools
+    from agent_env.tasks.conditions import wording_of as wording_of
     from agent_env.tasks.contexts import KINDS as KINDS
     from agent_env.tasks.contexts import ORDER as ORDER
     from agent_env.tasks.contexts import ContextHeader as ContextHeader
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
     from agent_env.tasks.modifiers import said_in as said_in
     from agent_env.tasks.scorers import METRICS as METRICS
     from agent_env.tasks.scorers import SCORERS as SCORERS
+    from agent_env.tasks.task import ORIGINAL as ORIGINAL
     from agent_env.tasks.tool_registry import TOOLS as TOOLS
     from agent_env.tasks.tool_registry import needs_web as needs_web
     from agent_env.tasks.tool_registry import tool_names as tool_names

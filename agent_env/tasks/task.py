@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from random import Random
-from typing import Protocol, get_args
+from typing import Protocol
 
 from agent_env.errors import ConfigError, error_text
 from agent_env.protocols import Limits, Scorer, Strategy
-from agent_env.records.disturbance import ChangedPage, ShiftedWorld, WebAblation
+from agent_env.records.disturbance import ChangedPage, ShiftedWorld
 from agent_env.records.schema import Condition, Episode, Message, Sample, Score
 from agent_env.tasks.answer_forms import AnswerForm, FormOf
-from agent_env.tasks.conditions import wording_of, world_of
+from agent_env.tasks.conditions import world_of
 from agent_env.tasks.faults import Faults
 from agent_env.tasks.features import features
-from agent_env.tasks.modifiers import said_in
 from agent_env.tasks.moving import CannotShift as CannotShift
 from agent_env.tasks.moving import OnDay, with_today
 from agent_env.tasks.shortcuts import Shortcut
@@ -25,8 +24,6 @@ ORIGINAL = "original"
 """Metric of episodes in a shifted world: whether the answer is right in the plain one."""
 UNSURE = "unsure"
 """Metric of tasks whose answers may say that the model does not know: 1 where one does."""
-PAGES_SHOWN = "pages_shown"
-"""Metric of episodes under a web ablation: search results and pages that the model was shown."""
 
 
 class FaultFinder(Protocol):
@@ -189,7 +186,6 @@ class Task:
             score = self.scorer(sample.in_world(world_of(episode.condition)), episode)
             if not isinstance(score, Score):  # of a scorer of the user's own
                 raise TypeError(f"it gave {type(score).__name__}, not a Score")
-            score = self._with_ablation(score, sample, episode)
             for feature in features():
                 if feature.score is not None:
                     score = feature.score(self, sample, episode, score)
@@ -204,18 +200,6 @@ class Task:
                 outcome="scorer_failed",
                 rule=f"the scorer raised {error_text(exc)}",
             )
-
-    def _with_ablation(self, score: Score, sample: Sample, episode: Episode) -> Score:
-        """The score; under a web ablation with the pages that the model was shown, and in a shifted
-        world with whether its answer is that of the plain one."""
-        if sample.ablation is None or not score.metrics:
-            return score
-        worlds = {said_in(episode.condition, "disturbance")} & {*get_args(WebAblation)}
-        extra = {PAGES_SHOWN: float(len(episode.pages))} if worlds else {}
-        if "shifted" in worlds:
-            plain = self.scorer(sample.worded(wording_of(episode.condition)), episode)
-            extra[ORIGINAL] = plain.metrics.get(self.right_metric, 0.0)
-        return score.model_copy(update={"metrics": score.metrics | extra})
 
     def prompt_under(self, sample: Sample, condition: Condition) -> tuple[Message, ...]:
         """The first messages for the sample in the condition's world."""

@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 from agent_env.sdk.commands import DISTURBANCES, Opt
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Feature, Modifier, tools_of
+from agent_env.sdk.inside import ORIGINAL, wording_of
 from agent_env.sdk.records import AttackName, Condition, Disturbance, Reach
 
 if TYPE_CHECKING:
+    from agent_env.sdk.family import Task
+    from agent_env.sdk.records import Episode, Sample, Score
     from agent_env.sdk.run import Draft, RunOptions
 
 WORLDS = "blocked", "shifted"
@@ -129,12 +132,26 @@ def plan(draft: Draft, options: EvidenceOptions) -> Draft:
     )
 
 
+def score(task: Task, sample: Sample, episode: Episode, score: Score) -> Score:
+    """The score; under a web ablation with the search results and pages that the model was shown,
+    and in a shifted world with whether its answer is that of the plain one."""
+    world = WORLD.text_in(episode.condition)
+    if sample.ablation is None or not score.metrics or world not in WORLDS:
+        return score
+    extra = {"pages_shown": float(len(episode.pages))}
+    if world == "shifted":
+        plain = task.scorer(sample.worded(wording_of(episode.condition)), episode)
+        extra[ORIGINAL] = plain.metrics.get(task.right_metric, 0.0)
+    return score.model_copy(update={"metrics": score.metrics | extra})
+
+
 FEATURE = Feature(
     "evidence",
     options=EvidenceOptions,
     modifiers=(WORLD,),
     values=values,
     plan=plan,
+    score=score,
     tables=tuple(
         f"agent_env.features.evidence.statistics:{name}"
         for name in ("ablation", "attacks", "faults")
