@@ -40,20 +40,10 @@ if TYPE_CHECKING:
     from agent_env.web.opened import Web
 
 PACKAGES = ("agent-env", "langgraph", "openai", "pydantic", "sxtwl", "tiktoken")
-EXCLUDED = (
-    "analysis/",
-    "cli/",
-    *(f"features/evidence/{name}.py" for name in ("statistics", "outcomes")),
-    "features/audit/",
-    "features/interop/export/",
-    "features/judge/",
-    "features/verify/",
-    "features/viewer/",
-    "pytest_plugin.py",
-    "scoring/",
-    "testing/",
-)
+EXCLUDED = ("analysis/", "cli/", "pytest_plugin.py", "scoring/", "testing/")
 """Sources that change no episode: they read recorded data, or only tests use them."""
+MARK = b"\nREADS_RECORDED = True\n"
+"""In `__init__.py` of a folder of features, it says the same of that folder."""
 HOSTED_WEB = "hosted"
 """A manifest's web where the provider searches it."""
 CALL_TIMEOUT_S = 30.0
@@ -73,15 +63,24 @@ def versions() -> dict[str, str]:
 
 @cache
 def _code_digest() -> str:
-    """Digest of the sources that decide what an episode sends and gets, which are all but those
-    EXCLUDED; twelve hexadecimal digits."""
-    root = Path(__file__).parents[1]
+    """Digest of the sources that decide what an episode sends and gets; twelve hexadecimal
+    digits."""
     whole = sha256()
-    for file in sorted(root.rglob("*.py")):
-        name = file.relative_to(root).as_posix()
-        if not name.startswith(EXCLUDED):
-            whole.update(name.encode() + b"\0" + file.read_bytes())
+    for name, data in deciding_sources().items():
+        whole.update(name.encode() + b"\0" + data)
     return whole.hexdigest()[:12]
+
+
+def deciding_sources() -> dict[str, bytes]:
+    """All sources of the package but those EXCLUDED or in a folder with the MARK."""
+    root = Path(__file__).parents[1]
+    sources = {file.relative_to(root): file.read_bytes() for file in sorted(root.rglob("*.py"))}
+    marked = {file.parent for file, data in sources.items() if MARK in data}
+    return {
+        name: data
+        for file, data in sources.items()
+        if not (name := file.as_posix()).startswith(EXCLUDED) and marked.isdisjoint(file.parents)
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,3 +5,6 @@ the scores, which they do not change.
 from agent_env.sdk.family import Feature
 
 FEATURE = Feature("judge", tables=("agent_env.features.judge.tables:judges",))
+
+READS_RECORDED = True
+"""No episode is another one for what changes here."""
