@@ -7,7 +7,7 @@ a gold answer: samples.jsonl and materials.jsonl are in the server's memory. Not
 that memory: the same questions are made again as run.json says, or read again from the user's
 dataset, and compared by their digest. Where that would give others, the files stay in the folder.
 Not guaranteed: anything against an agent that reads the server's memory, the run's folder or the
-dataset, or that makes the questions itself with the seed in run.json (`docs/environments.md`).
+dataset, or that makes the questions itself with the seed in run.json (`docs/features/serve.md`).
 
 The agent begins an episode, is asked, and replies step by step, or calls the condition's tools one
 by one and submits an answer. Each is a step of an ordinary episode: tools, limits, trace and scorer

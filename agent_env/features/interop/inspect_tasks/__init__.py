@@ -1,7 +1,7 @@
 """Every question family as a task of Inspect: `inspect eval agent_env/time_puzzles`.
 
 Inspect finds this module by its entry point. It asks the model, retries, counts and writes the log;
-prompts, tools, limits and scores are those of `agent-env run` (docs/exports.md).
+prompts, tools, limits and scores are those of `agent-env run` (docs/features/interop.md).
 """
 
 from __future__ import annotations
