@@ -83,7 +83,7 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
-        "installed: agents, batch, clock, evidence, judge\n",
+        "installed: agents, batch, clock, evidence, judge, mcp\n",
     )
 
 
@@ -100,6 +100,90 @@ def test_a_fork_cannot_take_it_up(package, tmp_path):
         "agent-env: a fork is run as its parent was, and that without the feature second-try; "
         "leave ~second-try out of --condition base~second-try\n",
     )
+
+
+DICE = """
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
+from agent_env.sdk.commands import Opt
+from agent_env.sdk.family import Feature
+from agent_env.sdk.inside import ToolTraits
+from agent_env.sdk.records import Record, ToolResult, ToolSpec
+
+@dataclass(frozen=True)
+class Options:
+    dice: Annotated[tuple[int, ...], Opt("A die with so many sides.")] = ()
+
+class Settings(Record):
+    sides: tuple[int, ...]
+
+class Die:
+    def __init__(self, traits):
+        self.spec = ToolSpec(name=traits.name, description="Rolls.", parameters={"type": "object"})
+
+    async def run(self, arguments):
+        return ToolResult(output=f"{self.spec.name} shows 1")
+
+class Dice:
+    prefix = "die:"
+
+    def stand_ins(self, options, conditions):
+        return self.tools(Settings(sides=options.dice))
+
+    def part(self, part, text, tools):
+        return part, tuple(each for each in tools.values() if each.origin == part)
+
+    async def read(self, options, note, plugins):
+        return Settings(sides=options.dice) if options.dice else None
+
+    async def read_again(self, settings, note, plugins):
+        return Settings(sides=(*settings.sides, 99))
+
+    def changes(self, before, now):
+        return [f"die {each}: added" for each in now.sides if each not in before.sides]
+
+    def tools(self, settings):
+        return {f"d{n}": ToolTraits(name=f"d{n}", source=f"die:{n}/roll") for n in settings.sides}
+
+    def open(self, folder, settings, stack, note, permit):
+        return self
+
+    @asynccontextmanager
+    async def episode(self):
+        yield self
+
+    def tool(self, traits):
+        return Die(traits)
+
+FEATURE = Feature("dice", options=Options, settings=Settings, tools=Dice())
+"""
+
+
+def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(tmp_path):
+    (tmp_path / "dice.py").write_text(DICE)
+    installed(tmp_path, "dice", "dice:FEATURE")
+    (tmp_path / "caller.py").write_text(
+        "import agent_env as ae\n"
+        "def caller(messages, tools):\n"
+        "    if messages[-1].role == 'tool':\n"
+        "        return 'MY ANSWER: none'\n"
+        "    call = ae.ToolCall(id='1', name=tools[0].name, arguments='{}')\n"
+        "    return ae.Reply(message=ae.Message(role='assistant', tool_calls=(call,)))\n"
+    )
+    ended = with_packages(
+        "run", "time-puzzles", "--model", "caller.py:caller", "--limit", "1", "--condition",
+        "cal+die:6", "--dice", "6", "--out", "run", paths=[tmp_path], cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    manifest = json.loads((tmp_path / "run/run.json").read_text())
+    assert manifest["features"] == {"dice": {"sides": [6]}}
+    assert manifest["conditions"][0]["tools"] == ["calendars", "d6"]
+    trace = next((tmp_path / "run/episodes").glob("*/*.jsonl"))
+    assert with_packages("replay", "run", paths=[tmp_path], cwd=tmp_path).returncode == 0
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
+    ended = with_packages("resume", "run", paths=[tmp_path], cwd=tmp_path)
+    assert (ended.returncode, "changed since run began: die 99: added" in ended.stderr) == (2, True)
 
 
 MODULE = """

@@ -66,10 +66,11 @@ async def read_tools(
     tools: dict[str, ToolTraits] = {}
     for feature in features():
         if feature.tools is not None:
-            its = await feature.tools.read(options_for(feature, options), note, options.plugins)
-            if its is not None:
-                settings[feature.name] = its
-                tools |= feature.tools.tools(its)
+            with _named(feature):
+                its = await feature.tools.read(options_for(feature, options), note, options.plugins)
+                if its is not None:
+                    settings[feature.name] = its
+                    tools |= feature.tools.tools(its)
     return settings, tools
 
 
