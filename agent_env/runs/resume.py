@@ -29,7 +29,7 @@ from agent_env.runs.servers.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
 from agent_env.tasks.features import driver_of
 from agent_env.tasks.sample_files import samples_bytes
-from agent_env.wiring.components import tools_now, versions
+from agent_env.wiring.components import settings_now, versions
 from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run
@@ -50,8 +50,8 @@ async def resume(
     waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
     is_unfinished = next(waiting, None) is not None
     update: dict[str, object] = {"plugins": uses_in(changed, run.permit)}
-    if is_unfinished:  # what is over needs no tools
-        update["features"] = await tools_now(changed, listener.note, run.plugins)
+    if is_unfinished:  # what is over needs nothing
+        update["features"] = await settings_now(changed, listener.note, run.plugins)
     if changed.server is not None:
         update["server"] = as_now(changed.server)
     changed = changed.model_copy(update=update)

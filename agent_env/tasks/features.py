@@ -131,14 +131,6 @@ class ToolSource(Protocol):
         """The settings of a run, with the tools as they are described now; None without any."""
         ...
 
-    async def read_again(self, settings: Any, note: Callable[[str], None], plugins: Plugins) -> Any:
-        """The settings as they are now, when the run is resumed."""
-        ...
-
-    def changes(self, before: Any, now: Any) -> list[str]:
-        """A line for each difference between two settings."""
-        ...
-
     def tools(self, settings: Any) -> Mapping[str, ToolTraits]:
         """By the names that models use."""
         ...
@@ -200,9 +192,15 @@ class Feature:
     that have its settings."""
     tools: ToolSource | None = None
     """Tools that conditions may name; what `read` gives are its settings."""
-    address: Callable[[Any, str, str | None], str | None] | None = None
-    """(Its options, model, the address of its server) → the address, where the feature stands for
-    a server."""
+    read_again: Callable[[Any, Callable[[str], None], Plugins], Awaitable[Any]] | None = None
+    """(Its settings, a function that tells the user, what finds plug-ins) → the settings as they
+    are now, when episodes of the run are still missing."""
+    changes: Callable[[Any, Any], list[str]] | None = None
+    """(Its settings before, and now; None for none) → a line for each difference that makes it
+    another run; without it, they are compared as they are recorded."""
+    addresses: Callable[[Any, Mapping[str, str | None]], Mapping[str, str | None]] | None = None
+    """(Its options, by model the address of its server) → the addresses, where the feature stands
+    for a server. Called where one of its options was given."""
     score: Callable[[Any, Any, Any, Any], Any] | None = None
     """(Task, plain sample, episode, Score) → Score: further metrics."""
     tables: tuple[str, ...] = ()
@@ -258,9 +256,9 @@ def driver_of(settings: Mapping[str, Any]) -> Feature | None:
 
 def settings_to_compare(name: str, settings: Any) -> Any:
     """The settings of the feature that make a run another one: all but those whose options `resume`
-    may change; None for a source of tools, which compares its own."""
+    may change; None where it says itself what changed."""
     feature = next((each for each in features() if each.name == name), None)
-    if feature is not None and feature.tools is not None:
+    if feature is not None and feature.changes is not None:
         return None
     if feature is None or feature.options is None or not isinstance(settings, Mapping):
         return settings
@@ -268,14 +266,14 @@ def settings_to_compare(name: str, settings: Any) -> Any:
     return {key: its for key, its in settings.items() if f"features.{name}.{key}" not in places}
 
 
-def tool_changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """A line for each difference between the tools of two runs' settings of features."""
+def changes_of_features(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """A line for each difference that features tell of two runs' settings."""
     was, its = settings_of_features(before, "the run"), settings_of_features(now, "the run")
     return [
         line
         for each in features()
-        if each.tools is not None and each.name in was
-        for line in each.tools.changes(was[each.name], its[each.name])
+        if each.changes is not None and each.name in {*was, *its}
+        for line in each.changes(was.get(each.name), its.get(each.name))
     ]
 
 

@@ -355,14 +355,14 @@ def features_of(manifest: Manifest) -> tuple[tuple[Feature, Any], ...]:
     return tuple((each, read[each.name]) for each in features() if each.name in read)
 
 
-async def tools_now(
+async def settings_now(
     manifest: Manifest, note: Callable[[str], None], plugins: Plugins
 ) -> dict[str, Any]:
-    """The manifest's settings of features, with the tools of each source as they are now."""
+    """The manifest's settings of features as they are now."""
     settings = dict(manifest.features)
     for feature, its in features_of(manifest):
-        if feature.tools is not None:
-            now = await feature.tools.read_again(its, note, plugins)
+        if feature.read_again is not None:
+            now = await feature.read_again(its, note, plugins)
             settings[feature.name] = now.model_dump(mode="json")
     return settings
 

@@ -48,7 +48,7 @@ from agent_env.records.trace_events import (
     EpisodeStarted,
     ToolCalled,
 )
-from agent_env.tasks.features import settings_to_compare, tool_changes
+from agent_env.tasks.features import changes_of_features, settings_to_compare
 from agent_env.tasks.tool_registry import traits_of
 
 
@@ -59,7 +59,7 @@ def changes(
     unfinished traces, and as it would continue; empty where there is none. A value that the run did
     not record is not compared."""
     lines = _version_changes(manifest, wished, versions)
-    lines += tool_changes(manifest.features, wished.features)
+    lines += changes_of_features(manifest.features, wished.features)
     lines += _setting_changes(_settings(manifest), _settings(wished))
     for start in _unfinished(folder):
         begun: dict[str, Any] = {"model": start.model}

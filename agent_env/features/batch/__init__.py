@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -64,10 +65,14 @@ class BatchOptions:
         return self.batch or self.batch_dir is not None
 
 
-def address(options: BatchOptions, model: str, url: str | None) -> str | None:
-    """The model's address; that of no server where only files ask it and it has none."""
-    has_no_server = options.batch_dir is not None and url is None
-    return NO_SERVER if has_no_server and model.startswith(COMPATIBLE) else url
+def addresses(options: BatchOptions, urls: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """The models' addresses; that of no server where only files ask one that has none."""
+    if options.batch_dir is None:
+        return urls
+    return {
+        model: NO_SERVER if url is None and model.startswith(COMPATIBLE) else url
+        for model, url in urls.items()
+    }
 
 
 def plan(draft: Draft, options: BatchOptions) -> Draft:
@@ -92,5 +97,5 @@ FEATURE = Feature(
     settings=BatchSettings,
     plan=plan,
     drive=drive,
-    address=address,
+    addresses=addresses,
 )

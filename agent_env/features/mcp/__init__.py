@@ -90,19 +90,6 @@ class Servers:
         servers = await read_servers(servers_of(options), note, plugins)
         return McpSettings(servers=servers) if servers else None
 
-    async def read_again(
-        self, settings: McpSettings, note: Callable[[str], None], plugins: Plugins
-    ) -> McpSettings:
-        """The servers of a run as they are now."""
-        from agent_env.features.mcp.servers import servers_now
-
-        return McpSettings(servers=await servers_now(settings.servers, note, plugins))
-
-    def changes(self, before: McpSettings, now: McpSettings) -> list[str]:
-        """A line for each difference."""
-        pairs = zip(before.servers, now.servers, strict=True)
-        return [line for was, each in pairs for line in mcp_changes(was, each)]
-
     def tools(self, settings: McpSettings) -> dict[str, ToolTraits]:
         """By the names that models use."""
         return {
@@ -123,9 +110,32 @@ class Servers:
         return open_hosts(folder, settings.servers, stack, note, permit)
 
 
+async def read_again(
+    settings: McpSettings, note: Callable[[str], None], plugins: Plugins
+) -> McpSettings:
+    """The servers of a run as they are now."""
+    from agent_env.features.mcp.servers import servers_now
+
+    return McpSettings(servers=await servers_now(settings.servers, note, plugins))
+
+
+def changes(before: McpSettings, now: McpSettings) -> list[str]:
+    """A line for each difference."""
+    pairs = zip(before.servers, now.servers, strict=True)
+    return [line for was, each in pairs for line in mcp_changes(was, each)]
+
+
 def outside(settings: McpSettings) -> Iterator[OutsideSetting]:
     """A line for each server."""
     return (each.outside for each in settings.servers)
 
 
-FEATURE = Feature("mcp", options=McpOptions, settings=McpSettings, outside=outside, tools=Servers())
+FEATURE = Feature(
+    "mcp",
+    options=McpOptions,
+    settings=McpSettings,
+    outside=outside,
+    tools=Servers(),
+    read_again=read_again,
+    changes=changes,
+)

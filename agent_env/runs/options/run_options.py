@@ -337,24 +337,21 @@ class RunOptions:
                 "--serve starts the server of one model; run each by itself, or give each its "
                 "`serve` in a study file"
             )
-        urls = base_urls(models, self.base_url)
+        urls: Mapping[str, str | None] = base_urls(models, self.base_url)
         variables = key_variables(urls, self.api_key_envs)
+        for feature in features():
+            if feature.addresses is not None and feature.name in self.features:
+                urls = feature.addresses(self.features[feature.name], urls)
         return [
             replace(
                 self,
                 model=model,
-                base_url=self._address(model, urls[model]),
+                base_url=urls[model],
                 api_key_envs=(),
                 parameters=with_variable(self.parameters, variables[model]),
             )
             for model in models
         ]
-
-    def _address(self, model: str, url: str | None) -> str | None:
-        for feature in features():
-            if feature.address is not None and feature.name in self.features:
-                url = feature.address(self.features[feature.name], model, url)
-        return url
 
     @property
     def plugins(self) -> Plugins:
