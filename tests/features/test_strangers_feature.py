@@ -137,12 +137,6 @@ class Dice:
     async def read(self, options, note, plugins):
         return Settings(sides=options.dice) if options.dice else None
 
-    async def read_again(self, settings, note, plugins):
-        return Settings(sides=(*settings.sides, 99))
-
-    def changes(self, before, now):
-        return [f"die {each}: added" for each in now.sides if each not in before.sides]
-
     def tools(self, settings):
         return {f"d{n}": ToolTraits(name=f"d{n}", source=f"die:{n}/roll") for n in settings.sides}
 
@@ -156,7 +150,15 @@ class Dice:
     def tool(self, traits):
         return Die(traits)
 
-FEATURE = Feature("dice", options=Options, settings=Settings, tools=Dice())
+async def read_again(settings, note, plugins):
+    return Settings(sides=(*settings.sides, 99))
+
+def changes(before, now):
+    return [f"die {each}: added" for each in now.sides if each not in before.sides]
+
+FEATURE = Feature(
+    "dice", options=Options, settings=Settings, tools=Dice(), read_again=read_again, changes=changes
+)
 """
 
 
