@@ -1,10 +1,11 @@
 """Blocks the network for the whole suite: only Unix sockets and loopback get through; keeps records
 of runs to itself; lets hypothesis take as long as a busy machine needs; says for what tests
-skipped; makes a set of questions once; runs tests that are coroutines; and makes the small runs
-that most tests only read or copy."""
+skipped; makes a set of questions once; runs tests that are coroutines; looks for no garbage in
+what is imported; and makes the small runs that most tests only read or copy."""
 
 import asyncio
 import atexit
+import gc
 import inspect
 import ipaddress
 import os
@@ -46,6 +47,17 @@ os.environ.pop("SSL_CERT_FILE", None)
 os.environ.pop("COLUMNS", None)  # xdist sets it: what tests print goes to a pipe without a width
 os.unsetenv("COLUMNS")  # readline sets it for processes that are started from here
 os.environ["SSL_CERT_DIR"] = _STATE.name  # reading all certificates takes longer than most tests
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is imported and collected stays to the end: to look through it for garbage again and
+    again takes a third of the time of collecting it, and half a second each time later."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 def pytest_collection_finish():

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from shutil import rmtree
 
 import pytest
 
@@ -43,8 +44,13 @@ def gone_with(left_out):
     return gone
 
 
-def package_without(gone, place):
-    """A copy of links, but for these folders."""
+def stands_on(folder):
+    """The folder, and all that it imports."""
+    return {folder}.union(*map(stands_on, bases(folder)))
+
+
+def link_package(gone, place):
+    """Makes a copy of links, but for these folders."""
 
     def link(folder, copy):
         copy.mkdir(parents=True)
@@ -55,28 +61,48 @@ def package_without(gone, place):
             elif name not in gone:
                 (copy / each.name).symlink_to(each)
 
+    rmtree(place / "agent_env", ignore_errors=True)
     link(PACKAGE, place / "agent_env")
-    return place
 
 
 FORKS = """
-import json, os, sys
+import gc, json, os, sys
+from importlib import import_module, invalidate_caches
+from pkgutil import walk_packages
 import bs4, httpx, httpx2, langgraph.graph, lxml.etree, numpy, pydantic, rich.console, typer
 for name in (  # extras
     "duckdb", "hijridate", "inspect_ai.log", "jinja2", "jsonschema", "matplotlib.figure", "pypdf",
     "pytest", "regex", "sqlglot", "starlette.applications",
 ):
     try:
-        __import__(name)
+        import_module(name)
     except ImportError:
         pass
+sys.path[0] = sys.argv[1]
+import agent_env
+def fails(package=agent_env):
+    failed = []
+    for each in walk_packages(package.__path__, f"{package.__name__}.", onerror=failed.append):
+        if not each.name.endswith("__main__"):
+            try:
+                import_module(each.name)
+            except ModuleNotFoundError as exc:
+                if exc.name.startswith("agent_env"):
+                    failed.append(each.name)
+    return failed
+for room in (
+    "temporal", "scoring", "tasks", "web", "sandbox", "models", "tools", "graph", "worker",
+    "episodes", "analysis",
+):
+    assert fails(import_module(f"agent_env.{room}")) == []
+gc.freeze()
 for line in sys.stdin:
     place, commands = json.loads(line)
     if child := os.fork():
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         continue
     os.chdir(place)
-    sys.path[0] = place
+    invalidate_caches()
     for at, words in enumerate(commands):
         for number, name in enumerate(("in", "out", "err")):
             os.dup2(os.open(f"{place}/{at}.{name}", os.O_RDWR | os.O_CREAT), number)
@@ -91,26 +117,37 @@ for line in sys.stdin:
             file.write(str(code))
     os._exit(0)
 """
-"""Imports what others wrote, and forks for each place, from which the package is imported for all
-commands: an interpreter of its own for each would import the same libraries thirty times."""
+"""Imports what others wrote, and the rooms that ask for no folder while they are imported, without
+any of the folders; forks for each place, where the rest is imported that stands in the package
+then: an interpreter of its own for each would import the same modules thirty times."""
 
 
 @pytest.fixture(scope="module")
-def ended_without():
+def ended_in(tmp_path_factory):
     """Runs commands, or the code where one has no words, in turn in a process of their own, in a
-    package without one folder, and unless `alone` without what is built on it."""
-    with subprocess.Popen([sys.executable, "-c", FORKS], stdin=-1, stdout=-1, text=True) as forks:
+    package without these folders."""
+    package = tmp_path_factory.mktemp("package")
+    link_package({*FOLDERS, *PAPERS}, package)
+    command = [sys.executable, "-c", FORKS, str(package)]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as forks:
 
-        def ended_without(left_out, place, *commands, code="", alone=False):
-            gone = {left_out} if alone else gone_with(left_out)
-            (package_without(gone, place) / "0.in").write_text(code)
+        def ended_in(gone, place, *commands, code=""):
+            link_package(gone, package)
+            place.mkdir(exist_ok=True)
+            (place / "0.in").write_text(code)
             forks.stdin.write(json.dumps((str(place), commands)) + "\n")
             forks.stdin.flush()
             assert forks.stdout.readline() == "0\n"
             return [_ended(place, at) for at in range(len(commands))]
 
-        yield ended_without
+        yield ended_in
         forks.stdin.close()
+
+
+@pytest.fixture(scope="module")
+def ended_without(ended_in):
+    """The same, without one folder and what is built on it."""
+    return lambda left_out, *rest, **how: ended_in(gone_with(left_out), *rest, **how)
 
 
 def _ended(place, at):
@@ -124,42 +161,40 @@ TASKS = {
 }
 """What can be run, with two conditions."""
 WHOLE = """
-import json, pkgutil, sys, agent_env
-from importlib import import_module
 from agent_env.cli.tree import Commands
-found, failed = Commands(), []
-for each in pkgutil.walk_packages(agent_env.__path__, "agent_env.", onerror=failed.append):
-    if not each.name.endswith("__main__"):
-        try:
-            import_module(each.name)
-        except ModuleNotFoundError as exc:
-            if exc.name.startswith("agent_env"):
-                failed.append(each.name)
 def ended(*words):
     sys.argv = ["agent-env", *words]
     try:
         main()
     except SystemExit as exc:
         return exc.code
+found = Commands()
 found.add_installed()
 task, *conditions = TASK or [""]
 asked = [word for each in conditions for word in ("--condition", each)]
 print(json.dumps({
-    "failed": failed, "commands": sorted(found.paths),
+    "commands": sorted(found.paths),
     "run": TASK and ended("run", task, "--limit", "1", *asked, "--out", "run"),
     "compare": TASK and ended("compare", "run"), "help": ended("run", "--help-all"),
 }))
 """
 
 
+@pytest.mark.parametrize("folder", [*FOLDERS, *PAPERS])
+def test_a_folder_is_whole_with_what_it_stands_on_alone(folder, ended_in, tmp_path):
+    """So it is whole wherever another one is left out, if that one is not among them."""
+    gone = {*FOLDERS, *PAPERS} - stands_on(folder)
+    (ended,) = ended_in(gone, tmp_path, (), code="print(fails())")
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
+
+
 @pytest.mark.parametrize("left_out", FOLDERS)
-def test_what_is_left_is_whole_and_runs(left_out, ended_without, tmp_path):
+def test_what_is_left_runs_and_has_its_commands(left_out, ended_without, tmp_path):
     gone = gone_with(left_out)
     task = next((task for folder, task in TASKS.items() if folder not in gone), None)
     (ended,) = ended_without(left_out, tmp_path, (), code=WHOLE.replace("TASK", repr(task)))
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout.splitlines()[-1])
-    assert told["failed"] == []
     assert [told[name] for name in ("run", "compare", "help")] == [task and 0, task and 0, 0]
     everything = Commands()
     everything.add_installed()
@@ -194,9 +229,9 @@ def test_without_the_papers_their_families_run_and_their_commands_are_gone(
         assert said in ended.stderr
 
 
-def test_a_paper_without_its_family_says_so(ended_without, tmp_path):
+def test_a_paper_without_its_family_says_so(ended_in, tmp_path):
     words = "questions", "tdbench", "import", str(tmp_path)
-    (ended,) = ended_without("families/tdbench", tmp_path, words, alone=True)
+    (ended,) = ended_in({"families/tdbench"}, tmp_path, words)
     assert ended.returncode == 2
     assert ended.stderr == (
         "agent-env: this needs agent_env.families.tdbench, which was left out of this "
