@@ -116,17 +116,6 @@ def test_doctor_names_sandboxes_keys_tokenizers_and_every_extra():
     assert EXTRAS.keys() == project["optional-dependencies"].keys()
 
 
-@pytest.mark.parametrize(
-    ("before", "reason"),
-    [("run.json", "holds a run already"), ("mine", "is not empty; name a new folder with --out")],
-)
-def test_a_folder_that_holds_anything_is_not_written_to(before, reason, tmp_path):
-    (tmp_path / before).write_text("mine")
-    done = agent_env("run", "time-puzzles", "--condition", "base", "--out", str(tmp_path))
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert reason in done.stderr
-
-
 def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
     out = tmp_path / "run"
 

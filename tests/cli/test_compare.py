@@ -97,34 +97,6 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
         assert outside not in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (
-            ["--metric", "accuracy"],
-            "unknown metric 'accuracy'; known: exact_match, strict_match, f1, jaccard, days_off",
-        ),
-        (["--baseline", "none"], "no condition 'none'; known: base, web, explicit"),
-        (["--table", "best"], "unknown table 'best'; known: conclusions, conditions, shortcuts"),
-        (["--by", "age"], "no group 'age'; known: solutions"),
-        (["--to", "xml"], "unknown format 'xml'; known: md, csv, json, latex"),
-        (["--out", "/proc/none/x.md"], "cannot write to /proc/none/x.md"),
-    ],
-)
-def test_what_cannot_be_is_one_line_and_exit_2(runs, arguments, says):
-    done = agent_env("compare", str(runs / "reference"), *arguments)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
-    assert says in done.stderr
-
-
-def test_folders_without_runs_models_named_twice_and_unknown_episodes(runs, tmp_path):
-    assert "is not a run and holds none" in agent_env("compare", str(tmp_path)).stderr
-    twice = agent_env("run", "time-puzzles", "--model", "reference", "--model", "reference")
-    assert (twice.returncode, "named twice" in twice.stderr) == (2, True)
-    unknown = agent_env("show", str(runs / "reference" / "base/x.1"))
-    assert (unknown.returncode, "there is no episode" in unknown.stderr) == (2, True)
-
-
 def test_requirements_are_told_and_give_the_exit_code(runs, tmp_path):
     run, junit = str(runs / "reference"), tmp_path / "gate.xml"
     done = agent_env("compare", run, "--require", "web-base >= 0.05", "--junit", str(junit))

@@ -15,17 +15,6 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     assert (same.returncode, json.loads(same.stdout)["same"]) == (0, 5)
     one = agent_env("replay", "run/base/tp-3-00001.1", "--json", cwd=tmp_path)
     assert [each["episode"] for each in json.loads(one.stdout)["episodes"]] == ["base/tp-3-00001.1"]
-    listed = agent_env("episodes", "list", "run/base/tp-3-00001.1", cwd=tmp_path)
-    error = "agent-env: run/base/tp-3-00001.1 is an episode; name its run, run\n"
-    assert (listed.returncode, listed.stderr) == (2, error)
-    file = agent_env("replay", "/etc/hosts", cwd=tmp_path)
-    assert (file.returncode, file.stderr.startswith("agent-env: /etc/hosts is not a run")) == (
-        2,
-        True,
-    )
-    where = ("--at", "0", "--out", "run/run.json/forks")
-    forked = agent_env("episodes", "fork", "run/base/tp-3-00001.1", *where, cwd=tmp_path)
-    assert (forked.returncode, "cannot write to run/run.json/forks" in forked.stderr) == (2, True)
     manifest = tmp_path / "run/run.json"
     told = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(told | {"prompt": "paper"}))
@@ -35,27 +24,17 @@ def test_a_replay_exits_0_where_all_is_the_same_and_1_where_it_is_not(tmp_path):
     assert "-Read the constraints like this:" in drift.stdout
 
 
-def test_episodes_are_listed_with_sums_and_a_wrong_filter_is_one_line(tmp_path):
+def test_episodes_are_listed_with_sums(tmp_path):
     shutil.copytree(RUN, tmp_path / "run")
     listed = agent_env(
         "episodes", "list", "run", "--where", "exact_match=1", "--json", cwd=tmp_path
     )
     told = json.loads(listed.stdout)
     assert (told["totals"]["episodes"], len(told["episodes"])) == (3, 3)
-    unknown = agent_env("episodes", "list", "run", "--where", "condition=wbe", cwd=tmp_path)
-    assert (unknown.returncode, unknown.stderr) == (
-        2,
-        "agent-env: --where: no condition 'wbe'; known: base, web, web-once, web+python, "
-        "explicit+cal\n",
-    )
-    reason = agent_env("episodes", "list", "run", "--where", "stop_reason=step", cwd=tmp_path)
-    assert "no stop_reason 'step'; known: answered, steps, tool_calls, " in reason.stderr
     assert (
         agent_env("episodes", "list", "run", "--where", "status=failed", cwd=tmp_path).returncode
         == 0
     )
-    wrong = agent_env("episodes", "list", "run", "--where", "colour=red", cwd=tmp_path)
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
 
 
 def test_a_stopped_run_is_listed_with_the_metrics_of_its_finished_episodes(tmp_path):

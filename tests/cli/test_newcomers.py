@@ -1,4 +1,4 @@
-"""More than a hundred mistakes of a newcomer, each told in one line."""
+"""Hundreds of mistakes on the command line, each told in one line with exit 2; nothing is made."""
 
 import shlex
 
@@ -20,6 +20,8 @@ FILES = {
     "mine.py": "X = 5\n\n\ndef tool(a):\n    return a\n",
     "broken.py": "import nothing_there\n",
     "syntax.py": "def f(:\n",
+    "small.csv": "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n",
+    "full/mine.txt": "",
 }
 MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 """COMMAND => the begin of what is said."""
@@ -27,10 +29,11 @@ MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A run `r` of two questions, files, and an empty folder."""
+    """A run `r` of two questions, files, a folder that holds one, and an empty one."""
     made = tmp_path_factory.mktemp("newcomer")
     (made / "folder").mkdir()
     for name, text in FILES.items():
+        (made / name).parent.mkdir(exist_ok=True)
         (made / name).write_text(text)
     arguments = ("--limit", "2", "--condition", "base", "--condition", "web", "--out", "r")
     assert agent_env("run", "time-puzzles", *arguments, cwd=made).returncode == 0
@@ -42,7 +45,6 @@ def test_it_is_one_line_that_says_what_and_which_and_what_to_do(mistake, folder)
     words, _, says = mistake.partition(" => ")
     there = set(folder.iterdir())
     done = agent_env(*shlex.split(words), cwd=folder)
-    lines = [line for line in done.stderr.splitlines() if line.startswith("agent-env: ")]
-    assert (done.returncode, len(lines)) == (2, 1)
-    assert lines[0].startswith(f"agent-env: {says}")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"agent-env: {says}")
     assert set(folder.iterdir()) == there

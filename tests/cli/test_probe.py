@@ -8,7 +8,6 @@ import pytest
 from agent_env.episodes.calls import preflight, server_features
 from agent_env.errors import ModelError
 from agent_env.runs.servers.probe import ProbeOptions, probe_server
-from tests.commands import agent_env as command
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import Tokens
 from tests.fake_server.modes import MODES
@@ -168,18 +167,3 @@ def test_the_record_holds_no_address():
     text = probed(server, note="flags").model_dump_json()
     assert "127.0.0.1" not in text
     assert json.loads(text)["note"] == "flags"
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["127.0.0.1:1"], "127.0.0.1:1 is not an address; write http://HOST:PORT"),
-        (["http://127.0.0.1:9/v1"], "http://127.0.0.1:9/v1 does not answer; check that"),
-        (["http://127.0.0.1:9/v1", "--api", "x"], "--api': 'x' is not one of 'chat', 'responses'"),
-        (["http://127.0.0.1:9/v1", "--api-key-env", "NO_KEY"], "the variable is not set"),
-    ],
-)
-def test_mistakes_are_one_line(words, said):
-    done = command("check", *words)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert said in done.stderr

@@ -147,19 +147,6 @@ def test_the_gold_and_answers_of_each_day(made):
 
 
 @pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (["facts=5"], "--option facts .*has its own facts; leave it out"),
-        (["years=1800-1900"], "today is 2025-12-31, which years=1800-1900 leaves out"),
-    ],
-)
-def test_options_that_do_not_go_with_it_are_refused(texts, message):
-    options = FAMILY.read_options(["present=true", *texts])
-    with pytest.raises(ConfigError, match=message):
-        FAMILY.make_samples(1, 3, options)
-
-
-@pytest.mark.parametrize(
     ("condition", "is_said", "share"),
     [("base", True, 1), ("base", False, 0), ("python", False, 1), ("cal", False, 1),
      ("web+python", False, 1), ("web", True, 1), ("explicit", True, 1)],

@@ -81,23 +81,3 @@ def test_a_file_without_facts_is_neither_called_right_nor_asked_without_them(tmp
         "write --option setting=open-book or setting=closed-book\n"
     )
     assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("run", "time-puzzles", "--limit", "1", "--condition", "base", "--strategy", "standard"),
-         "unknown strategy 'standard'; known: tool-loop, one-round, cot, few-shot"),
-        (("run", "tempreason", "--condition", "base", "--strategy", "code-run"),
-         "strategy code-run runs code: use a condition with python"),
-        (("questions", "generate", "tempreason", "--out", "x.jsonl", "--option", "kinds=king"),
-         "unknown relation 'king'"),
-        (("questions", "tempreason", "inspect", "nowhere.jsonl"), "nowhere.jsonl"),
-    ],
-)  # fmt: skip
-def test_a_mistake_is_one_line_and_exit_2(arguments, reason, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = agent_env(*arguments)
-    assert done.returncode == 2
-    assert reason in done.stderr
-    assert done.stderr.count("\n") == 1

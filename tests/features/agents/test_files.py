@@ -55,22 +55,6 @@ def test_a_file_of_ones_own_says_all_of_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("gpt", "no such agent; there are loop, codex, gemini-cli"),
-        ("no-such-program {prompt}", "there is no program 'no-such-program' on the PATH"),
-        ("missing.toml", "No such file or directory"),
-        ("sh 'x {prompt}", "No closing quotation"),
-        ("___.toml", "'___' cannot be an agent's name"),
-        ("loop.toml", "'loop' cannot be an agent's name"),
-    ],
-)
-def test_what_is_no_agent_is_refused(text, says):
-    with pytest.raises(ConfigError, match=says):
-        read(text)
-
-
-@pytest.mark.parametrize(
     ("lines", "says"),
     [
         ('command = []', "command"),

@@ -23,7 +23,6 @@ from tests.features.agents.test_desk import desk
 from tests.plans import finished
 
 AGENT = Path(__file__).with_name("agent.py")
-GPT = ("--model", "openai/gpt-5")
 
 
 def have_namespaces():
@@ -206,26 +205,6 @@ def test_a_folder_of_somebody_else_starts_no_agent(solved, tmp_path, monkeypatch
     assert done.returncode == 2
     assert "is not a run that you made here" in done.stderr
     assert "conditions.agent.command" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("--agent", "gpt"), "no such agent"),
-        (
-            ("--agent", "true a {prompt}", "--agent", "true b {prompt}"),
-            "two agents are called true",
-        ),
-        (("--agent", "true {prompt}", "--answer-format", "schema", *GPT), "of our own loop"),
-        (("--agent", "true {prompt}", "--batch", *GPT), "--agent is for runs whose model answers"),
-    ],
-)
-def test_what_agents_cannot_do_is_refused_before_anything_begins(tmp_path, words, says):
-    out = tmp_path / "run"
-    asked = ("run", "time-puzzles", "--condition", "web", "--out", str(out), *words)
-    done = agent_env(*asked, env={"OPENAI_API_KEY": "k"})
-    assert (done.returncode, out.exists()) == (2, False)
-    assert says in done.stderr
 
 
 async def test_an_agent_without_mcp_is_told_of_the_tools_in_words():

@@ -440,24 +440,6 @@ def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
         opened(tmp_path, Provider())
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        (("--detach",), "--detach goes with --batch"),
-        (("--model", "reference", "--batch"), "has no batch API that is known here"),
-        (("--batch", "--stream"), "--stream is not for batches"),
-        (("--batch", "--service-tier", "flex"), "--service-tier is not for batches"),
-    ],
-)
-def test_what_cannot_go_by_batch_is_said_before_anything_is_made(tmp_path, options, reason):
-    words = [word.format(tmp=tmp_path) for word in options]
-    model = () if "--model" in words else ("--model", "compatible/x")
-    address = () if "reference" in words else ("--base-url", "http://127.0.0.1:1/v1")
-    done = agent_env("run", "time-puzzles", *model, *address, *words, "--out", str(tmp_path / "r"))
-    assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
-    assert not (tmp_path / "r").exists()
-
-
 def test_the_server_is_one_to_the_official_client(server, tmp_path):
     import openai
 

@@ -8,7 +8,6 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.features.clock import DAY, ClockOptions
 from agent_env.features.clock.plan import on_their_days
-from agent_env.features.evidence import EvidenceOptions
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
@@ -18,15 +17,13 @@ from agent_env.runs.planning.conditions import conditions_of
 from agent_env.runs.planning.draft import Draft, with_features
 from agent_env.runs.planning.questions import samples_of, task_of
 from agent_env.tasks.modifiers import with_modifier
-from agent_env.wiring.web import WebOptions
 from tests.plans import QUIET, finished, run_of
 
 A, B = "1995-06-01", "2003-06-01"
 
 
-def conditions(*names, days=(), said=False, ablations=(), **options):
+def conditions(*names, days=(), said=False, **options):
     features = {"clock": ClockOptions(days, said)}
-    features["evidence"] = EvidenceOptions(web_ablations=ablations)
     options = RunOptions(
         "time-puzzles", conditions=names, features=features,
         answer_formats=("free",), **options,
@@ -49,29 +46,9 @@ def test_each_condition_is_there_once_for_each_day_and_its_name_ends_with_the_fo
     assert {"today", "says_today"}.isdisjoint(plain.model_dump())  # run.json is as it was
 
 
-@pytest.mark.parametrize(
-    "text",
-    "1995-6-1 19950601 1995-02-30 1677-12-31 2262-01-01 1995-06-01T00:00Z 13.9.".split(),
-)
-def test_what_is_no_day_of_a_clock_is_refused_by_its_text(text):
-    with pytest.raises(ConfigError, match=f"--today {text}: '{text}' is not a day"):
-        conditions("base", days=(text,))
-    with pytest.raises(ConfigError, match="condition 'base~on-"):
-        conditions(f"base~on-{text}")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"web": WebOptions(as_of=B)}, "the day of the pages, too; leave --as-of out"),
-        ({"ablations": ("shifted",)}, "those of no day; leave --web-ablation out"),
-        ({"parameters": {"hosted_tools": True}}, "leave --hosted-tools out"),
-        ({"said": True, "days": ()}, "--say-today needs a day: add --today"),
-    ],
-)
-def test_what_does_not_go_with_a_day_is_said(options, message):
-    with pytest.raises(ConfigError, match=message):
-        conditions("web", **({"days": (A,)} | options))
+def test_hosted_tools_do_not_go_with_a_day():
+    with pytest.raises(ConfigError, match="leave --hosted-tools out"):
+        conditions("web", days=(A,), parameters={"hosted_tools": True})
 
 
 def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
@@ -104,25 +81,6 @@ def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
     forked = asyncio.run(fork(trace, options, QUIET))
     (condition,) = forked.manifest.conditions
     assert (condition.name, condition.today, condition.says_today) == ("cal~on-1995-06-01", A, True)
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "conditions"),
-    [
-        ("time-puzzles", (), ()),
-        ("time-puzzles", ("solutions=1",), ("explicit",)),
-        ("time-puzzles", ("years=1900-2050",), ("python", f"base~on-{A}")),
-        ("timeqa", (), ()),
-        ("timeqa", ("setting=closed-book",), ("base",)),
-        ("timeqa", ("setting=reasonqa", "levels=hard"), ("base",)),
-        ("tempreason", (), ()),
-        ("tempreason", ("setting=closed-book",), ("base", "python")),
-        ("tempreason", ("setting=open-book", "levels=L2"), ("base",)),
-    ],
-)
-def test_a_run_about_the_present_is_refused_without_a_day(name, options, conditions, tmp_path):
-    with pytest.raises(ConfigError, match=r"asks about the present, .*--today YYYY-MM-DD"):
-        finished(tmp_path, name, limit=2, options=("present=true", *options), conditions=conditions)
 
 
 def test_a_question_that_states_its_day_needs_no_other(tmp_path):

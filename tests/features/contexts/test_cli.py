@@ -149,32 +149,9 @@ def test_show_prints_what_a_sample_is_given(runs):
     assert "tp-1-00008  " in listed
 
 
-@pytest.mark.parametrize(
-    ("conditions", "files", "reason"),
-    [
-        (("cited:a",), (), "condition 'cited:a' needs its pages: --cited-from a=FILE"),
-        ((), ("static",), "no condition uses --cited-from FILE; add --condition cited"),
-        (("cited",), ("x=static", "x=a"), "--cited-from: the name 'x' is given twice"),
-        (("cited",), ("static", "a"), "the option without a name is given twice; write NAME=FILE"),
-        (("cited",), ("x y=a",), "--cited-from: 'x y' is not a name"),
-        (("cited",), ("/none",), "cannot read /none"),
-        (("cited+web",), ("static",), "condition 'cited+web': cited gives the pages that web"),
-    ],
-)
-def test_pages_that_cannot_be_given_are_refused(conditions, files, reason, tmp_path):
-    with pytest.raises(ConfigError) as caught:
-        ask(tmp_path / "run", conditions, cited_from=files, limit=1)
-    assert reason in str(caught.value)
-    assert not (tmp_path / "run").exists()
-
-
 def test_without_a_file_the_scripted_reference_finds_the_pages_where_there_are_any(tmp_path):
     run = finished(tmp_path / "run", conditions=("base", "cited"), limit=2)
     assert [each.source_model for each in run.manifest.contexts] == ["reference"]
-    words = f"run traveler --condition cited --limit 2 --out {tmp_path}/run"
-    done = agent_env(*words.split())
-    assert done.returncode == 2
-    assert "condition 'cited': no page proves the answers of these samples" in done.stderr
 
 
 @pytest.mark.parametrize(

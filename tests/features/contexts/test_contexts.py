@@ -95,20 +95,6 @@ def test_what_is_missing_is_named_and_the_same_run_gives_the_same_bytes(folder):
     }
 
 
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"condition": "python"}, "has no condition 'python'; it has web"),
-        ({"kinds": ("quoted",)}, "unknown kind of page 'quoted'; known: cited, opened, returned"),
-        ({"repeat": 2}, "--repeat 2: "),
-        ({"tokenizer": "words"}, "no tokenizer 'words'"),
-    ],
-)
-def test_a_wrong_wish_is_refused(options, reason, folder):
-    with pytest.raises(ConfigError, match=reason):
-        built(folder, **options)
-
-
 class Site(BaseHTTPRequestHandler):
     asked: list[str]
 

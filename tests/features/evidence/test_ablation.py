@@ -6,7 +6,6 @@ import json
 import pytest
 
 import agent_env as ae
-from agent_env.errors import ConfigError
 
 WEB = {"conditions": ["web"], "limit": 3, "progress": False, "preflight": "off"}
 
@@ -76,31 +75,6 @@ def test_the_shifted_world_is_replayed_and_forked_with_its_own_gold(runs, tmp_pa
     (again,) = forked.episodes()
     assert again.record.condition == "web+cal~shifted"
     assert again.score["exact_match"] == 1
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"web_ablations": ["moved"]}, "--web-ablation moved: write one of blocked, shifted"),
-        (
-            {"conditions": ["base"]},
-            "no condition can be ~shifted: 'base': it does not read our web",
-        ),
-        ({"conditions": ["facts+web"]}, "'facts.web': the prompt or a tool gives what the web is"),
-        (
-            {"web": "live", "search": "searxng=http://127.0.0.1:9"},
-            "the live web cannot be changed by us; take --web record",
-        ),
-        (
-            {"web": "record", "search": "searxng=http://127.0.0.1:9"},
-            r"recorded pages \(--web record\) cannot be written anew; take --web-ablation blocked",
-        ),
-    ],
-)
-def test_what_cannot_be_ablated_is_refused_in_one_line(tmp_path, options, words):
-    with pytest.raises(ConfigError, match=words):
-        run(tmp_path / "run", **{"web_ablations": ["shifted"], **options})
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_sample_without_proving_page_is_left_out_and_named(tmp_path, runs):

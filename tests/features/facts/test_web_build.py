@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sqlite3
-from pathlib import Path
 
 import pytest
 
@@ -49,21 +48,6 @@ def test_a_seed_gives_its_pages_and_nothing_is_overwritten(tmp_path):
     with pytest.raises(ConfigError, match="is there already"):
         build(tmp_path / "pages.db")
     assert (tmp_path / "pages.db").read_text() == "mine"
-
-
-@pytest.mark.parametrize(
-    ("wanted", "reason"),
-    [
-        ({"difficulty": "9"}, "unknown difficulty"),
-        ({"entities": 3}, "100 to 200000 entities, not 3"),
-        ({"world": "real"}, "--entities and --seed go with --world fictional"),
-        ({"facts_table": Path("x.csv")}, "--facts-table goes with --world real"),
-    ],
-)
-def test_mistakes_are_named_and_leave_nothing(tmp_path, wanted, reason):
-    with pytest.raises(ConfigError, match=reason):
-        build(tmp_path / "pages.db", **wanted)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):

@@ -214,35 +214,6 @@ def change(file, statement):
     store.close()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--web", "frozen"], "--web frozen needs --pages"),
-        (["--web", "frozen", "--pages", "none.db"], "there is no page store"),
-        (["--web", "live"], "--web live and record need --search: brave"),
-        (["--web", "record", "--search", "bing"], "unknown search provider 'bing'"),
-        (["--web", "record", "--search", "brave"], "needs a key: set BRAVE_API_KEY"),
-        (["--search", "brave"], "the sealed web has its own search"),
-        (["--web", "tape"], "unknown web 'tape'; known: sealed, live, record, frozen"),
-        (["--as-of", "2020"], "--as-of '2020' is not a date"),
-        (["--as-of", "2020-01-01T00:00+02:00"], "write YYYY-MM-DD, without time or time zone"),
-        (["--as-of", "1399-10-12"], "'1399-10-12' is before 1582-10-15; write a past day of the"),
-        (["--as-of", "2563-01-01"], "'2563-01-01' lies in the future; write a past day of the"),
-        (["--as-of", "2020-01-01"], "pages of the sealed web bear no dates: its day is --today"),
-        (["--undated", "count"], "--undated goes with --as-of"),
-        (["--web", "live", "--search", "wikipedia", "--pages", "x"], "live keeps no pages"),
-        (["--web", "live", "--search", "wikipedia", "--allow-host", "x"], "is not HOST:PORT"),
-        (["--web", "live", "--search", "searxng=http://u:p@x"], "base URL holds a user"),
-        (["--ignore-robots"], "--ignore-robots goes with --web live or record"),
-    ],
-)
-def test_options_that_do_not_fit_are_named_before_anything_is_made(options, said, tmp_path):
-    out = tmp_path / "run"
-    with pytest.raises(ConfigError, match=said):
-        app([*WEB, "--out", str(out), *options], standalone_mode=False)
-    assert not out.exists()
-
-
 def test_a_run_as_of_a_day_withholds_undated_pages_or_counts_them(tmp_path, capsys, monkeypatch):
     """The pages of the local web bear no date, and are fetched long after that day."""
     monkeypatch.setenv("SERPER_API_KEY", KEY)

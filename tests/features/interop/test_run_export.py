@@ -1,7 +1,6 @@
 """`agent-env episodes export` as a user meets it: folders, filters, mistakes."""
 
 import json
-import shutil
 import sys
 
 import pytest
@@ -50,24 +49,3 @@ def test_a_folder_of_the_user_s_is_not_overwritten(run, tmp_path, monkeypatch, c
     assert _export(monkeypatch, run, "--to", "jsonl", "--out", str(out)) == 2
     assert "is there already" in capsys.readouterr().err
     assert [file.name for file in out.iterdir()] == ["mine.txt"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--to", "csv"), "--to csv: write one of atif, inspect, jsonl"),
-        (("--to", "sft", "--metric", "nice"), "--metric nice: write one of exact_match"),
-        (("--to", "jsonl", "--where", "colour=red"), "no field 'colour'"),
-    ],
-)
-def test_mistakes_are_one_line_and_exit_2(run, tmp_path, monkeypatch, capsys, arguments, said):
-    assert _export(monkeypatch, run, *arguments) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert len(error.splitlines()) == 1
-
-
-def test_folders_that_are_no_runs_and_options_of_engines(tmp_path, monkeypatch, capsys):
-    shutil.rmtree(tmp_path / "none", ignore_errors=True)
-    assert _export(monkeypatch, str(tmp_path / "none"), "--to", "jsonl") == 2
-    assert "is not a run" in capsys.readouterr().err

@@ -175,21 +175,6 @@ def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run):
     assert judged(run, *TRUTHFUL).kept == 7
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"metric": "f2"}, "unknown metric 'f2'; known: exact_match, strict_match, f1, jaccard"),
-        ({"conditions": ("web",)}, "the run has no condition 'web'; it has base, explicit"),
-        ({"model": "reference"}, "reference is a script and judges nothing"),
-        ({"calls": CallOptions(run=RunLimits(cost_usd=1.0))}, "needs the prices of compatible/j"),
-    ],
-    ids=["metric", "condition", "script", "prices"],
-)
-def test_a_mistake_is_named_before_anybody_is_asked(run, options, message):
-    with pytest.raises(ConfigError, match=message):
-        judged(run, *TRUTHFUL, **options)
-
-
 def test_a_metric_between_yes_and_no_is_refused(run):
     scored = score_folder(Run(run), print)
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]

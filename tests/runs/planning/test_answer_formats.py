@@ -1,12 +1,10 @@
 """Runs whose answers a server holds to a form, beside free ones."""
 
-import asyncio
 import json
 
 import pytest
 
 import agent_env as ae
-from agent_env.errors import ConfigError
 from agent_env.features.reference.policy import Reference
 from tests.fake_server import FakeServer
 from tests.fake_server.policies import model_policy
@@ -64,24 +62,3 @@ def test_under_the_text_protocol_calls_are_held_too(tmp_path):
     end = json.loads(trace.read_text().splitlines()[-1])
     assert end["stop_reason"] == "answered"
     assert end["answer"].startswith("MY ANSWER: ")
-
-
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({"model": "reference"}, "only a server can hold an answer to a schema, and reference is"),
-        ({"strategy": "cot"}, "strategy cot reasons in its reply"),
-        ({"answer_formats": ["json"]}, "--answer-format json: write one of free, schema, schema-"),
-        ({"extra_body": {"response_format": {}}}, "--extra-body sets response_format too"),
-        ({"conditions": ["base~schema", "base"]}, "condition 'base~schema' is there twice"),
-    ],
-)
-def test_what_cannot_be_held_is_refused_before_any_call(tmp_path, options, reason):
-    given = {
-        "model": "compatible/x@http://127.0.0.1:9/v1", "answer_formats": ["schema"],
-        "conditions": ["base"], "limit": 1, "out": tmp_path / "run",
-    } | options  # fmt: skip
-    with pytest.raises(ConfigError) as caught:
-        asyncio.run(ae.run("time-puzzles", **given))
-    assert reason in str(caught.value)
-    assert not (tmp_path / "run").exists()

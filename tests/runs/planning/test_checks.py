@@ -6,63 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.features.facts.web_cli import BuildOptions, build_web
 from agent_env.records.manifest import WebSettings
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.wiring.web import WebOptions, open_sealed
 from tests.commands import agent_env
 from tests.plans import run_of
-
-NO_ROWS = "needs a table whose rows have a start and an end"
-NO_DATES = "have no dates to spell out, so `explicit` would change nothing; leave it out"
-
-
-@pytest.mark.parametrize(
-    ("task", "condition", "reason"),
-    [
-        ("traveler", "sql", f"condition 'sql' {NO_ROWS}; 'tr-1-00005-explicit-001' has none"),
-        ("time-puzzles", "python+sql", f"condition 'python+sql' {NO_ROWS}; 'tp-1-00001' has none"),
-        ("tdbench", "events", "condition 'events' needs a list of events; 'td-1-00000-0' has none"),
-        ("tdbench", "explicit", f"condition 'explicit': these questions of tdbench {NO_DATES}"),
-        ("tempreason", "explicit", f"'explicit': these questions of tempreason {NO_DATES}"),
-        ("traveler", "explicit+events", f"these questions of traveler {NO_DATES}"),
-    ],
-)
-def test_a_condition_that_means_nothing_for_the_samples_is_refused(
-    tmp_path, task, condition, reason
-):
-    done = agent_env(
-        "run", task, "--limit", "1", "--condition", condition, "--out", str(tmp_path / "r")
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert reason in done.stderr
-    assert not (tmp_path / "r").exists()
-
-
-SHOWN = "the facts of these questions, which stand in the prompt; "
-ASKED = "the answers to these questions; "
-
-
-@pytest.mark.parametrize(
-    ("task", "condition", "options", "reason"),
-    [
-        ("tempreason", "web", [], f"{SHOWN}use setting=open-web for a web that does; leave web"),
-        ("tempreason", "web+python", ["setting=open-book"], f"{SHOWN}use setting=open-web"),
-        ("timeqa", "web-once", [], f"{SHOWN}leave web-once out, or name another web"),
-        ("timeqa", "web~auto", ["setting=reasonqa"], f"{SHOWN}leave web~auto out"),
-        ("traveler", "web", [], f"{ASKED}leave web out, or name another web with --pages or --web"),
-        ("traveler", "web+events", [], f"{ASKED}leave web+events out"),
-        ("temp-answers", "cal+web", [], f"{ASKED}leave web+cal out"),
-    ],
-)
-def test_the_sealed_web_is_refused_where_it_states_nothing(task, condition, options, reason):
-    chosen = RunOptions(
-        task, limit=2, options=tuple(options), conditions=("base", condition), out=Path("never")
-    )
-    with pytest.raises(ConfigError) as raised:
-        asyncio.run(run_of(chosen))
-    assert f"no page of the sealed web states {reason}" in str(raised.value)
 
 
 @pytest.mark.parametrize(

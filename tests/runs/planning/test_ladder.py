@@ -1,7 +1,5 @@
 """The ladder of conditions: one name, its cited pages found by the scripted reference."""
 
-import pytest
-
 from agent_env.runs.run import Run
 from agent_env.tasks.conditions import RUNGS
 from tests.commands import agent_env
@@ -25,20 +23,3 @@ def test_what_means_nothing_for_the_questions_is_left_out(tmp_path):
     assert [each.name for each in Run(tmp_path / "run").manifest.conditions] == [
         "base", "cited", "web-once", "web", "web+python",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("traveler", "no page proves the answers, so there is nothing to compare"),
-        (
-            "time-puzzles --web live --search wikipedia",
-            "cited pages are found on our sealed web alone; name them",
-        ),
-    ],
-)
-def test_a_ladder_that_cannot_be_is_told_in_one_line(words, said, tmp_path):
-    done = agent_env(*f"run {words} --condition ladder --limit 2 --out {tmp_path}/run".split())
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert len(done.stderr.strip().splitlines()) <= 2

@@ -67,23 +67,3 @@ def test_a_model_a_scorer_and_a_metric_of_ones_own_make_a_run(tmp_path, monkeypa
     scores = [episode.score for episode in ae.open(tmp_path / "run").episodes()]
     assert [set(score) for score in scores] == [{"all_named", "share_named", "own_metric"}] * 2
     assert [score["own_metric"] for score in scores] == [3.0, 3.0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason"),
-    [
-        (("sandbox", "x"), "no skeleton of a 'sandbox'; write one of family, tool, scorer, metric"),
-        (("tool", "json"), "'json' is a module of Python or of an installed package already"),
-        (("tool", "class"), "'class' is a module of Python"),
-        (("tool", "../x"), "'../x' is not a name for a package; write up to 40 small letters"),
-        (("family", "time-puzzles"), "family 'time-puzzles' is there: agent-env"),
-        (("tool", "web-search"), "tool 'web_search' is there: agent-env"),
-        (("tool", "days-between", "--out", "."), ". is there and not empty; name another folder"),
-    ],
-)
-def test_what_cannot_be_written_is_told(tmp_path, arguments, reason):
-    (tmp_path / "mine.txt").touch()
-    done = agent_env("new", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"agent-env: {reason}")
-    assert [file.name for file in tmp_path.iterdir()] == ["mine.txt"]

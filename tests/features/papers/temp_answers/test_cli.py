@@ -100,10 +100,7 @@ def test_rows_of_no_question_and_runs(capsys, responses, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--mode", "v3"], "unknown mode 'v3'; known: paper, v2"),
-        (["--clock", "today"], "--clock 'today' is not a date"),
         (["--mode", "v2", "--disagreements", "x.csv"], "--disagreements compares the modes"),
-        (["--mapping", "nowhere.json"], "--mapping nowhere.json cannot be read"),
         (["--centroids", "nowhere.json"], "nowhere.json: cannot be read"),
     ],
 )
