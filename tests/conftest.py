@@ -125,6 +125,15 @@ def web(tmp_path_factory):
     made.close()
 
 
+@pytest.fixture(scope="session")
+def forked(tmp_path_factory):
+    """Runs commands in processes of their own."""
+    from tests.forks import forking
+
+    with forking(tmp_path_factory.mktemp("package")) as forked:
+        yield forked
+
+
 @pytest.fixture
 def copied(small_run, tmp_path):
     """The small run, to be changed."""

@@ -2,26 +2,13 @@
 
 import ast
 import json
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
-from shutil import rmtree
 
 import pytest
 
 import agent_env
 from agent_env.cli.tree import Commands
-from tests.commands import Done
-
-PACKAGE = Path(agent_env.__file__).parent
-RINGS = ("families", "features")
-FOLDERS = sorted(
-    f"{ring}/{each.parent.name}" for ring in RINGS for each in PACKAGE.glob(f"{ring}/*/__init__.py")
-)
-PAPERS = [f"features/papers/{each.parent.name}"
-          for each in PACKAGE.glob("features/papers/*/__init__.py")]  # fmt: skip
-"""Each of them stands on a family."""
+from tests.forks import FOLDERS, PACKAGE, PAPERS
 
 
 @cache
@@ -49,110 +36,14 @@ def stands_on(folder):
     return {folder}.union(*map(stands_on, bases(folder)))
 
 
-def link_package(gone, place):
-    """Makes a copy of links, but for these folders."""
+@pytest.fixture
+def ended_without(forked):
+    """Runs commands without one folder and what is built on it."""
 
-    def link(folder, copy):
-        copy.mkdir(parents=True)
-        for each in folder.iterdir():
-            name = str(each.relative_to(PACKAGE))
-            if name in (*RINGS, "features/papers") and name not in gone:
-                link(each, copy / each.name)
-            elif name not in gone:
-                (copy / each.name).symlink_to(each)
+    def ended_without(left_out, cwd, *commands, **how):
+        return forked(*commands, cwd=cwd, gone=gone_with(left_out), **how)
 
-    rmtree(place / "agent_env", ignore_errors=True)
-    link(PACKAGE, place / "agent_env")
-
-
-FORKS = """
-import gc, json, os, sys
-from importlib import import_module, invalidate_caches
-from pkgutil import walk_packages
-import bs4, httpx, httpx2, langgraph.graph, lxml.etree, numpy, pydantic, rich.console, typer
-for name in (  # extras
-    "duckdb", "hijridate", "inspect_ai.log", "jinja2", "jsonschema", "matplotlib.figure", "pypdf",
-    "pytest", "regex", "sqlglot", "starlette.applications",
-):
-    try:
-        import_module(name)
-    except ImportError:
-        pass
-sys.path[0] = sys.argv[1]
-import agent_env
-def fails(package=agent_env):
-    failed = []
-    for each in walk_packages(package.__path__, f"{package.__name__}.", onerror=failed.append):
-        if not each.name.endswith("__main__"):
-            try:
-                import_module(each.name)
-            except ModuleNotFoundError as exc:
-                if exc.name.startswith("agent_env"):
-                    failed.append(each.name)
-    return failed
-for room in (
-    "temporal", "scoring", "tasks", "web", "sandbox", "models", "tools", "graph", "worker",
-    "episodes", "analysis",
-):
-    assert fails(import_module(f"agent_env.{room}")) == []
-gc.freeze()
-for line in sys.stdin:
-    place, commands = json.loads(line)
-    if child := os.fork():
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-        continue
-    os.chdir(place)
-    invalidate_caches()
-    for at, words in enumerate(commands):
-        for number, name in enumerate(("in", "out", "err")):
-            os.dup2(os.open(f"{place}/{at}.{name}", os.O_RDWR | os.O_CREAT), number)
-        sys.argv, code = ["agent-env", *words], 0
-        from agent_env.cli.app import main
-        try:
-            main() if words else exec(sys.stdin.read())
-        except SystemExit as exc:
-            code = int(exc.code or 0)
-        sys.stdout.flush()
-        with open(f"{place}/{at}.code", "w") as file:
-            file.write(str(code))
-    os._exit(0)
-"""
-"""Imports what others wrote, and the rooms that ask for no folder while they are imported, without
-any of the folders; forks for each place, where the rest is imported that stands in the package
-then: an interpreter of its own for each would import the same modules thirty times."""
-
-
-@pytest.fixture(scope="module")
-def ended_in(tmp_path_factory):
-    """Runs commands, or the code where one has no words, in turn in a process of their own, in a
-    package without these folders."""
-    package = tmp_path_factory.mktemp("package")
-    link_package({*FOLDERS, *PAPERS}, package)
-    command = [sys.executable, "-c", FORKS, str(package)]
-    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as forks:
-
-        def ended_in(gone, place, *commands, code=""):
-            link_package(gone, package)
-            place.mkdir(exist_ok=True)
-            (place / "0.in").write_text(code)
-            forks.stdin.write(json.dumps((str(place), commands)) + "\n")
-            forks.stdin.flush()
-            assert forks.stdout.readline() == "0\n"
-            return [_ended(place, at) for at in range(len(commands))]
-
-        yield ended_in
-        forks.stdin.close()
-
-
-@pytest.fixture(scope="module")
-def ended_without(ended_in):
-    """The same, without one folder and what is built on it."""
-    return lambda left_out, *rest, **how: ended_in(gone_with(left_out), *rest, **how)
-
-
-def _ended(place, at):
-    code, out, err = ((place / f"{at}.{name}").read_text() for name in ("code", "out", "err"))
-    return Done(int(code), out, err)
+    return ended_without
 
 
 TASKS = {
@@ -181,10 +72,10 @@ print(json.dumps({
 
 
 @pytest.mark.parametrize("folder", [*FOLDERS, *PAPERS])
-def test_a_folder_is_whole_with_what_it_stands_on_alone(folder, ended_in, tmp_path):
+def test_a_folder_is_whole_with_what_it_stands_on_alone(folder, forked, tmp_path):
     """So it is whole wherever another one is left out, if that one is not among them."""
     gone = {*FOLDERS, *PAPERS} - stands_on(folder)
-    (ended,) = ended_in(gone, tmp_path, (), code="print(fails())")
+    (ended,) = forked((), cwd=tmp_path, gone=gone, code="print(fails())")
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
 
 
@@ -229,9 +120,9 @@ def test_without_the_papers_their_families_run_and_their_commands_are_gone(
         assert said in ended.stderr
 
 
-def test_a_paper_without_its_family_says_so(ended_in, tmp_path):
+def test_a_paper_without_its_family_says_so(forked, tmp_path):
     words = "questions", "tdbench", "import", str(tmp_path)
-    (ended,) = ended_in({"families/tdbench"}, tmp_path, words)
+    (ended,) = forked(words, cwd=tmp_path, gone={"families/tdbench"})
     assert ended.returncode == 2
     assert ended.stderr == (
         "agent-env: this needs agent_env.families.tdbench, which was left out of this "

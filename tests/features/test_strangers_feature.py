@@ -1,8 +1,6 @@
 """A feature of a package that none of us wrote, installed as pip would leave it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -28,26 +26,43 @@ def package(tmp_path_factory):
     return installed(home / "second-try", "second-try", "second_try.feature:second_try")
 
 
-def with_packages(*words, paths, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "agent_env", *words],
-        cwd=cwd,
-        env={"PATH": "", "PYTHONPATH": ":".join(map(str, paths)), "XDG_STATE_HOME": str(cwd)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+@pytest.fixture(scope="module")
+def with_packages(forked):
+    """Runs commands in turn, in a process that finds packages in these folders."""
+
+    def with_packages(*commands, paths, cwd):
+        env = {"PATH": "", "XDG_STATE_HOME": str(cwd)}
+        return forked(*commands, cwd=cwd, paths=paths, env=env)
+
+    return with_packages
+
+
+RUN = ("run", "time-puzzles", "--limit", "2", "--condition", "base", "--second-try", "Really?",
+       "--out", "run")  # fmt: skip
+SAID = {
+    ("compare", "run", "--table", "second-try"): "What doubt costs",
+    ("compare", "run"): "base~second-try cannot be told apart from base",
+    ("replay", "run"): "4 episodes replayed: 4 same",
+    ("run", "--help-all"): "--second-try TEXT",
+    ("list", "features"): "second-try  second-try 0.1",
+    ("run", "time-puzzles", "--limit", "1", "--condition", "base~second-try", "--out", "by"):
+        "base~second-try",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def doubted(package, tmp_path_factory):
+def told(package, with_packages, tmp_path_factory):
+    """What each of these commands left, and the folder where they ran."""
     home = tmp_path_factory.mktemp("doubted")
-    ended = with_packages(
-        "run", "time-puzzles", "--limit", "2", "--condition", "base", "--second-try", "Really?",
-        "--out", "run", paths=[package], cwd=home,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    return home
+    ran, *ended = with_packages(RUN, *SAID, paths=[package], cwd=home)
+    assert ran.returncode == 0, ran.stderr
+    return home, dict(zip(SAID, ended, strict=True))
+
+
+@pytest.fixture(scope="module")
+def doubted(told):
+    """The folder of a run of it."""
+    return told[0]
 
 
 def test_its_option_makes_a_condition_beside_each_that_asks_twice(doubted):
@@ -61,25 +76,14 @@ def test_its_option_makes_a_condition_beside_each_that_asks_twice(doubted):
     assert ("Really?" in plain, "Really?" in again) == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("compare", "run", "--table", "second-try"), "What doubt costs"),
-        (("compare", "run"), "base~second-try cannot be told apart from base"),
-        (("replay", "run"), "4 episodes replayed: 4 same"),
-        (("run", "--help-all"), "--second-try TEXT"),
-        (("list", "features"), "second-try  second-try 0.1"),
-        (("run", "time-puzzles", "--limit", "1", "--condition", "base~second-try", "--out", "by"),
-         "base~second-try"),
-    ],
-)  # fmt: skip
-def test_it_is_compared_replayed_listed_and_typed_as_ours(words, said, doubted, package):
-    ended = with_packages(*words, paths=[package], cwd=doubted)
-    assert (ended.returncode, said in ended.stdout) == (0, True), ended.stdout + ended.stderr
+@pytest.mark.parametrize("words", SAID, ids=" ".join)
+def test_it_is_compared_replayed_listed_and_typed_as_ours(words, told):
+    ended = told[1][words]
+    assert (ended.returncode, SAID[words] in ended.stdout) == (0, True), ended.stdout + ended.stderr
 
 
-def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
-    ended = with_packages("show", "run", paths=[], cwd=doubted)
+def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted, with_packages):
+    (ended,) = with_packages(("show", "run"), paths=[], cwd=doubted)
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
@@ -87,14 +91,10 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted):
     )
 
 
-def test_a_fork_cannot_take_it_up(package, tmp_path):
-    words = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run")
-    assert with_packages(*words, paths=[package], cwd=tmp_path).returncode == 0
-    trace = next((tmp_path / "run/episodes").glob("*/*.jsonl"))
-    ended = with_packages(
-        "episodes", "fork", str(trace), "--at", "0", "--condition", "base~second-try",
-        paths=[package], cwd=tmp_path,
-    )  # fmt: skip
+def test_a_fork_cannot_take_it_up(package, copied, with_packages, tmp_path):
+    trace = next((copied / "episodes/base").glob("*.jsonl"))
+    words = "episodes", "fork", str(trace), "--at", "0", "--condition", "base~second-try"
+    (ended,) = with_packages(words, paths=[package], cwd=tmp_path)
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: a fork is run as its parent was, and that without the feature second-try; "
@@ -162,7 +162,7 @@ FEATURE = Feature(
 """
 
 
-def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(tmp_path):
+def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(with_packages, tmp_path):
     (tmp_path / "dice.py").write_text(DICE)
     installed(tmp_path, "dice", "dice:FEATURE")
     (tmp_path / "caller.py").write_text(
@@ -173,18 +173,16 @@ def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(tmp_path
         "    call = ae.ToolCall(id='1', name=tools[0].name, arguments='{}')\n"
         "    return ae.Reply(message=ae.Message(role='assistant', tool_calls=(call,)))\n"
     )
-    ended = with_packages(
-        "run", "time-puzzles", "--model", "caller.py:caller", "--limit", "1", "--condition",
-        "cal+die:6", "--dice", "6", "--out", "run", paths=[tmp_path], cwd=tmp_path,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
+    run = ("run", "time-puzzles", "--model", "caller.py:caller", "--limit", "1", "--condition",
+           "cal+die:6", "--dice", "6", "--out", "run")  # fmt: skip
+    ran, replayed = with_packages(run, ("replay", "run"), paths=[tmp_path], cwd=tmp_path)
+    assert (ran.returncode, replayed.returncode) == (0, 0), ran.stderr + replayed.stderr
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert manifest["features"] == {"dice": {"sides": [6]}}
     assert manifest["conditions"][0]["tools"] == ["calendars", "d6"]
     trace = next((tmp_path / "run/episodes").glob("*/*.jsonl"))
-    assert with_packages("replay", "run", paths=[tmp_path], cwd=tmp_path).returncode == 0
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
-    ended = with_packages("resume", "run", paths=[tmp_path], cwd=tmp_path)
+    (ended,) = with_packages(("resume", "run"), paths=[tmp_path], cwd=tmp_path)
     assert (ended.returncode, "changed since run began: die 99: added" in ended.stderr) == (2, True)
 
 
@@ -229,23 +227,23 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, tmp_path):
+def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, with_packages, tmp_path):
     folder = installed(tmp_path / "packages", "mine", f"bad:{name}")
     (folder / "bad.py").write_text(MODULE)
     words = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run")
-    ended = with_packages(*words, paths=[folder], cwd=tmp_path)
+    (ended,) = with_packages(words, paths=[folder], cwd=tmp_path)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert ended.stderr.startswith(f"agent-env: {BAD[name]}")
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize("wrong", ['"doubt": ["Really?"]', '"doubt": "Really?", "x": 1'])
-def test_settings_that_its_record_does_not_know_are_refused(doubted, package, wrong):
+def test_settings_that_its_record_does_not_know_are_refused(doubted, package, with_packages, wrong):
     file = doubted / "run/run.json"
     text = file.read_text()
     try:
         file.write_text(text.replace('"doubt": "Really?"', wrong))
-        ended = with_packages("show", "run", paths=[package], cwd=doubted)
+        (ended,) = with_packages(("show", "run"), paths=[package], cwd=doubted)
     finally:
         file.write_text(text)
     assert ended.returncode == 2
