@@ -23,6 +23,11 @@ _PDEATHSIG, _SUBREAPER = 1, 36
 """Options of prctl (linux/prctl.h)."""
 
 
+def with_lifeline(descriptor: int, *command: str) -> list[str]:
+    """What runs the command below this program, whose owner keeps the other end of the pipe."""
+    return [sys.executable, "-I", "-S", __file__, str(descriptor), *command]
+
+
 def main() -> None:
     """Start the command, wait for its end or the owner's; exit with its code, 128 + N for signal
     N."""

@@ -23,6 +23,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agent_env.errors import AgentEnvError, ConfigError, place_of
+from agent_env.extras import how_to_install
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.reach import Reach
 
@@ -144,6 +145,7 @@ class Registry(Generic[T]):
                 "the other by its MODULE:NAME"
             )
         if not entries:
+            self.check_there(text)
             raise unknown_name(CALLED.get(self.kind, self.kind), text, self.names())
         return entries[0]
 
@@ -179,6 +181,14 @@ class Registry(Generic[T]):
     def loaded(self, entry: PluginEntry) -> T:
         """The object of an entry point, without a permit: see `installed_objects`."""
         return self.adapted(load_path(entry.path, f"{self.kind} {_called(entry)}"), entry)
+
+    def check_there(self, name: str) -> None:
+        """ConfigError for what is ours and was left out of this installation."""
+        points = _entry_points(tuple(sys.path)).get(f"agent_env.{self.group}", ())
+        for each in points:
+            if each.name == name and _is_ours(each) and not _is_there(each.module):
+                called = f"{CALLED.get(self.kind, self.kind)} {name}"
+                raise ConfigError(how_to_install(each.module, what=called))
 
     def check_free(self, name: str, entry: PluginEntry) -> None:
         """ConfigError where a plug-in calls itself like a built-in one, or like what another

@@ -8,6 +8,7 @@ import pytest
 
 import agent_env
 from agent_env.cli.tree import Commands
+from tests.features.local_models.test_served_runs import SERVE
 from tests.forks import FOLDERS, PACKAGE, PAPERS
 
 
@@ -132,8 +133,10 @@ def test_a_paper_without_its_family_says_so(forked, tmp_path):
 
 @pytest.mark.parametrize(
     ("feature", "option", "others"),
-    [("evidence", {"faults": ["cal=error:1"]}, "agents, batch, clock, judge, mcp"),
-     ("clock", {"today": ["1995-06-01"]}, "agents, batch, evidence, judge, mcp")],
+    [("evidence", {"faults": ["cal=error:1"]}, "agents, batch, clock, judge, local_models, mcp"),
+     ("clock", {"today": ["1995-06-01"]}, "agents, batch, evidence, judge, local_models, mcp"),
+     ("local_models", {"model": "compatible/tiny", "serve": SERVE, "preflight": False},
+      "agents, batch, clock, evidence, judge, mcp")],
 )  # fmt: skip
 def test_a_run_says_which_feature_is_missing_and_is_not_run_without(
     feature, option, others, ended_without, tmp_path
@@ -151,6 +154,27 @@ def test_a_run_says_which_feature_is_missing_and_is_not_run_without(
             f"installed: {others}"
         ]
     assert {file: file.read_bytes() for file in run.rglob("*.jsonl")} == before
+
+
+def test_without_local_models_what_lists_serves_and_asks_them_is_gone(ended_without, tmp_path):
+    run = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run", "--model")
+    needs = " needs agent_env.features.local_models.api, which was left out of this installation"
+    refused = {
+        (*run, "local"): f"model local{needs}",
+        (*run, "local/x.gguf"): f"model local{needs}",
+        (*run, "compatible/x", "--serve", "x {port}"): "No such option: --serve",
+        (*run, "compatible/x", "--chat-template", "x"): "No such option: --chat-template",
+        ("models",): "no command 'models'",
+        ("serve", "model"): "no command 'model'",
+    }
+    listed, doctor, *others = ended_without(
+        "features/local_models", tmp_path, ("--help",), ("doctor", "--json"), *refused
+    )
+    assert "\nAlso: verify, pack, docs, list, sandbox.\n" in listed.stdout
+    assert "model local" not in json.loads(doctor.stdout)
+    for ended, said in zip(others, refused.values(), strict=True):
+        assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1)
+        assert said in ended.stderr
 
 
 def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):

@@ -22,7 +22,7 @@ FROM_ARGUMENTS = {
     "agent_env.features.agents.proxy": "the paths of its APIs",
     "agent_env.wiring.models": "beginnings of names and keys of the package's APIs",
     "agent_env.models.text_protocol": "escaped",
-    "agent_env.models.serving.process": "a table of plain words, on lines of a log's end",
+    "agent_env.features.local_models.process": "a table of plain words, on lines of a log's end",
     "agent_env.families.traveler.reference": "escaped",
     "agent_env.families.time_puzzles.texts": "a table of forms; its own test attacks them",
     "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",

@@ -35,7 +35,7 @@ ASK = {
     "features/mcp/transport.py": {"httpx2.AsyncClient", "os.environ"},
     "models/endpoint.py": {"openai.AsyncOpenAI"},
     "models/server_facts.py": {"httpx2.AsyncClient"},
-    "models/serving/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
+    "features/local_models/process.py": {"asyncio.create_subprocess_exec", "socket.socket"},
     "registry.py": {"importlib.util.spec_from_file_location"},
     "sandbox/unsafe.py": {"asyncio.create_subprocess_exec"},
     "web/providers/client.py": {"httpx.AsyncClient"},
@@ -111,7 +111,7 @@ MAKES_OWN_PERMITS = {
     "features/contexts/commands.py", "runs/fork.py", "runs/generate.py", "features/judge/judge.py",
     "runs/planning/objects.py", "runs/options/run_options.py",
     "runs/servers/probe.py", "features/studies/folder.py",
-    "features/interop/run_export.py",
+    "features/interop/run_export.py", "features/local_models/cli.py",
     "testing/family.py", "testing/model.py", "testing/sandbox.py",
     "sdk/run.py", "testing/search.py", "testing/tool.py", "wiring/listing.py", "wiring/trust.py",
     "wiring/web.py",
@@ -248,7 +248,7 @@ def test_permits_of_this_call_are_made_in_a_short_list_of_places():
 
 def test_what_an_allowed_thing_implies_is_said_in_few_places():
     assert users("implying") == {
-        "models/serving/process.py", "web/opened.py", "web/providers/catalogue.py",
+        "features/local_models/process.py", "web/opened.py", "web/providers/catalogue.py",
         "wiring/models.py",
     }  # fmt: skip
 

@@ -50,10 +50,8 @@ COMMANDS: Mapping[str, str] = {
     "episodes.forks": "episodes:forks",
     "episodes.trust": "plugins:trust",
     "questions.generate": "generate:generate",
-    "serve.model": "local:serve_model",
     "docs": "docs:docs",
     "list": "plugins:list_registry",
-    "models": "local:models",
     "sandbox.run": "local:run_file",
     "sandbox.shell": "local:shell",
 }
@@ -139,8 +137,9 @@ class Commands(TyperGroup):
     def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
         """Write the names, each with the first sentence about it; on top also the groups, and a
         line of the others."""
-        rows, last = [], () if self.prefix else LAST
-        for name in self.list_commands(ctx):
+        rows, names = [], self.list_commands(ctx)
+        last = () if self.prefix else [name for name in LAST if name in names]
+        for name in names:
             heading = "Commands"
             if not self.prefix and name not in FIRST:
                 heading = "Groups of commands" if name in GROUPS else OTHERS

@@ -16,8 +16,6 @@ from pydantic import JsonValue
 from agent_env.errors import ConfigError
 
 COMPATIBLE = "compatible/"
-LOCAL = "local/"
-"""Models whose server we start, which gets no key."""
 OPENAI_URL = "https://api.openai.com/v1"
 NO_SERVER = "http://batch.invalid/v1"
 """The address of a model that no server answers for: none, by RFC 2606."""
@@ -88,7 +86,7 @@ def key_variables(urls: Mapping[str, str | None], names: Sequence[str]) -> dict[
     """By model the variable that holds its key, by `--api-key-env [MODEL=]NAME`: None for the usual
     one, empty for none. Where there are several addresses, only the models that are named have a
     key; the usual one would go to strangers."""
-    remote = [model for model in urls if not f"{model}/".startswith(("reference", LOCAL))]
+    remote = [model for model in urls if not model.startswith("reference")]
     places = {(urls[model] or "").rstrip("/") for model in remote}
     shared = len({urls[model] for model in remote if model.startswith(COMPATIBLE)}) > 1
     variables: dict[str, str | None] = {
@@ -130,19 +128,16 @@ def variable_in(parameters: Mapping[str, JsonValue]) -> str | None:
 
 def moved(
     parameters: Mapping[str, JsonValue],
-    model: str,
-    url: str | None,
+    url: JsonValue,
     variable: str | None,
     is_same_server: bool,
 ) -> dict[str, JsonValue]:
-    """The parameters of a recorded run that continues by `model`, perhaps at another `url` and with
-    the key of another `variable`. A variable stays with its address, unless it is the server itself
-    that has moved."""
-    before = parameters.get("base_url")
-    now = url or (before if model.startswith((COMPATIBLE, LOCAL)) else None)
-    result = {**parameters, "base_url": now}
+    """The parameters of a recorded run that continues at this `url`, perhaps with the key of
+    another `variable`. A variable stays with its address, unless it is the server itself that has
+    moved."""
+    result = {**parameters, "base_url": url}
     if variable is not None:
         result["api_key_env"] = variable
-    elif now != before and not is_same_server:
+    elif url != parameters.get("base_url") and not is_same_server:
         result.pop("api_key_env", None)
     return result

@@ -103,6 +103,11 @@ class Api:
     """A regular expression for the beginning of its models' names; empty where all can be."""
     own_keys: str = ""
     """A regular expression for the beginning of its keys; empty where all can be."""
+    forms: str = ""
+    """How its models are named, for users; empty for PREFIX/NAME."""
+    without_url: str = ""
+    """What is wrong with a model of which nobody says where it is, and what to do; empty for the
+    usual."""
 
     def path_for(self, model: str, base_url: str, stream: bool) -> str:
         """The path of a request to this model; without the API's version where the URL has it."""

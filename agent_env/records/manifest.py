@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from agent_env.records.imported import ImportSource
-from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import Address, ByName, Code, Host, OutsideFile, Plain, Reach
 from agent_env.records.schema import Condition, ModelFacts, Stored, Usage
 from agent_env.records.texts import IN_TEXT, is_time
@@ -313,7 +312,7 @@ class Manifest(Stored):
     """The service tier of its calls, where no parameter of the model says it."""
     study: StudyUse | None = Field(default=None, exclude_if=lambda use: use is None)
     """The study that asked for it."""
-    features: Plain[dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")], JsonValue]] = (
+    features: Plain[dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")], JsonValue]] = (
         Field(default_factory=dict, exclude_if=lambda settings: not settings)
     )
     """Settings of the features that it was made with, by the features' names; what each field
@@ -322,8 +321,6 @@ class Manifest(Stored):
     """The log of another tool that the run was imported from; None for a run of our own."""
     changes: Plain[tuple[str, ...]] = ()
     """What was accepted as changed when the run was resumed, with the time."""
-    server: ModelServer | None = Field(default=None, exclude_if=lambda server: server is None)
-    """The model's server, where the run starts it itself."""
     preflights: tuple[Preflight, ...] = ()
     """One before the first episode, and one more for each other server of a resumed run."""
 

@@ -18,7 +18,7 @@ from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.run import Run
 from agent_env.runs.start import open_plan
 from agent_env.wiring.components import RunComponents, open_components
-from agent_env.wiring.trust import WITHOUT_MODEL, check_trust
+from agent_env.wiring.trust import check_trust, without_model
 
 if TYPE_CHECKING:
     from agent_env.episodes.driven import DrivenEpisode
@@ -59,7 +59,7 @@ async def open_environment(
     async with AsyncExitStack() as stack:
         stack.enter_context(folder.locked())
         stack.enter_context(rarely_collected())
-        ours = manifest.model_copy(update=WITHOUT_MODEL)
+        ours = without_model(manifest)
         check_trust(folder, ours, note, confirmed=trust_run, option="trust_run=True")
         components = await open_components(folder, ours, task, stack, plugins=folder.plugins)
         texts = Texts(folder.texts)

@@ -19,7 +19,7 @@ from agent_env.runs.servers.serving import start_server
 from agent_env.wiring.components import Parts, contexts_of, open_components, strategy_of
 from agent_env.wiring.models import health_of, make_model, make_tokenizer, open_counted
 from agent_env.wiring.plugins import report_changes
-from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, record_run, without_tools
+from agent_env.wiring.trust import check_trust, record_run, without_model, without_tools
 
 if TYPE_CHECKING:
     from agent_env.episodes.rerun.replay import OpenTools, ReplayResult
@@ -84,9 +84,8 @@ def _check_live(run: Run, options: ReplayOptions, note: Callable[[str], None]) -
     manifest = run.manifest
     if not options.tools_live and not options.model_live and not _has_agents(run):
         return
-    unused = {} if options.tools_live else without_tools(manifest)
-    unused |= {} if options.model_live else WITHOUT_MODEL
-    wanted = manifest.model_copy(update=unused)
+    wanted = manifest if options.tools_live else without_tools(manifest)
+    wanted = wanted if options.model_live else without_model(wanted)
     check_trust(run, wanted, note, confirmed=options.trust_run)
 
 

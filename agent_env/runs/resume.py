@@ -13,7 +13,7 @@ from typing import Any
 
 from agent_env.episodes.run_folder import digest
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import moved, split_address
+from agent_env.models.addresses import COMPATIBLE, moved, split_address
 from agent_env.permits import Permit
 from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Sample
@@ -27,10 +27,9 @@ from agent_env.runs.options.run_options import (
 from agent_env.runs.run import Run
 from agent_env.runs.servers.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
-from agent_env.tasks.features import driver_of
+from agent_env.tasks.features import driver_of, server_with
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.wiring.components import settings_now, versions
-from agent_env.wiring.local_models import as_now, is_local
 from agent_env.wiring.plugins import uses_in, with_model
 from agent_env.wiring.trust import check_trust, how_to_trust, record_run
 
@@ -52,8 +51,6 @@ async def resume(
     update: dict[str, object] = {"plugins": uses_in(changed, run.permit)}
     if is_unfinished:  # what is over needs nothing
         update["features"] = await settings_now(changed, listener.note, run.plugins)
-    if changed.server is not None:
-        update["server"] = as_now(changed.server)
     changed = changed.model_copy(update=update)
     differences = changes(run, manifest, changed, now)
     _check_accepted(run, options, differences)
@@ -130,14 +127,17 @@ def moved_entries(
     """The entries of run.json that these options change: the model, its server and its parameters,
     and other options of the run. `is_same_server`: another address is the same server's, which then
     gets its own provider fields back."""
-    new_model, url, server = other_server(options.model, options.base_url)
-    update = with_changes(manifest.model_dump(), options.changes) | server
+    update = with_changes(manifest.model_dump(), options.changes)
+    settings = update.get("features", manifest.features)
+    new_model, url, update["features"] = other_server(settings, options.model, options.base_url)
     if new_model is not None:
         update |= with_model(manifest, new_model, objects)
     name, before = update.get("model", manifest.model), manifest.model_parameters
     is_same = is_same_server and name == manifest.model
     parameters = update.get("model_parameters", before)
-    now = moved(parameters, name, url, options.api_key_env, is_same)
+    if name == manifest.model or name.startswith(COMPATIBLE):
+        url = url or parameters.get("base_url")
+    now = moved(parameters, url, options.api_key_env, is_same)
     update["model_parameters"] = now
     if not is_same_server:
         return update
@@ -152,7 +152,7 @@ def settings_from_call(manifest: Manifest, options: ResumeOptions | ForkOptions)
     """The settings that come from this call's options, not from the run's folder."""
     named = manifest.model_parameters.get("base_url") is not None
     address = options.base_url is not None or split_address(options.model or "")[1] is not None
-    address = address or is_local(options.model or "")
+    address = address or server_with(options.model) is not None
     address = address or (options.model is not None and not named)
     settings = {"address": address, "key": options.api_key_env, "model": options.model}
     return tuple(name for name, value in settings.items() if value)

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from agent_env.analysis.study import RunData
     from agent_env.episodes.index import EpisodeRow, Totals
     from agent_env.episodes.trace.fold import Recording
-    from agent_env.models.serving.process import ServerProcess
     from agent_env.records import schema
     from agent_env.records.schema import Message, Sample, Score
     from agent_env.records.trace_events import Event
+    from agent_env.tasks.features import StartedServer
     from agent_env.tasks.task import FaultFinder, Task
 
 
@@ -56,7 +56,7 @@ class Run(RunFolder):
         self.parts = Parts()
         """Objects that were opened to check the run, while they are open."""
         self.components: RunComponents | None = None
-        self.server: ServerProcess | None = None
+        self.server: StartedServer | None = None
 
     @classmethod
     def open(cls, path: Path | str, objects: Objects = NO_OBJECTS) -> Self:

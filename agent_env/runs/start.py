@@ -139,8 +139,8 @@ async def try_server(
             "--tool-protocol auto is settled by the preflight: leave --no-preflight out, or write "
             "native, text or schema"
         )
-    is_packaged = begun.server is not None and begun.server.is_packaged
-    if not is_open and (wish == "off" or not has_server or is_packaged):
+    is_known = run.server is not None and run.server.is_known
+    if not is_open and (wish == "off" or not has_server or is_known):
         return
     try:
         async with AsyncExitStack() as trial:

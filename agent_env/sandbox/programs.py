@@ -19,7 +19,6 @@ import json
 import os
 import shutil
 import socket
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -27,8 +26,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from agent_env import lifeline
 from agent_env.errors import SandboxError
+from agent_env.lifeline import with_lifeline
 from agent_env.sandbox.cgroups import Group, Groups, find_groups
 from agent_env.sandbox.forked import lent_uids, readable, remove_patiently
 from agent_env.sandbox.layout import WORK, Bind, SandboxFiles, find_layout
@@ -133,7 +132,7 @@ async def start(
     theirs, ours = os.pipe()
     try:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-I", "-S", lifeline.__file__, str(theirs), *command,
+            *with_lifeline(theirs, *command),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -70,12 +70,14 @@ if TYPE_CHECKING:
     from agent_env.graph.meter import Meter as Meter
     from agent_env.graph.meter import estimated_tokens as estimated_tokens
     from agent_env.graph.strategies import STRATEGIES as STRATEGIES
+    from agent_env.lifeline import with_lifeline as with_lifeline
     from agent_env.models.addresses import COMPATIBLE as COMPATIBLE
     from agent_env.models.addresses import NO_KEY as NO_KEY
     from agent_env.models.addresses import NO_SERVER as NO_SERVER
     from agent_env.models.addresses import base_url_of as base_url_of
     from agent_env.models.addresses import base_urls as base_urls
     from agent_env.models.addresses import with_variable as with_variable
+    from agent_env.models.apis.compatible import API as API
     from agent_env.models.batch import EXPIRED as EXPIRED
     from agent_env.models.batch import BatchApi as BatchApi
     from agent_env.models.batch import BatchResult as BatchResult
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from agent_env.models.chat import Json as Json
     from agent_env.models.chat import encoded as encoded
     from agent_env.models.endpoint import Endpoint as Endpoint
+    from agent_env.models.server_facts import Health as Health
     from agent_env.permits import NOTHING as NOTHING
     from agent_env.permits import OutsideSetting as OutsideSetting
     from agent_env.permits import text_of as text_of
@@ -177,6 +180,9 @@ if TYPE_CHECKING:
     from agent_env.tasks.contexts import sample_digest as sample_digest
     from agent_env.tasks.contexts import text_digest as text_digest
     from agent_env.tasks.contexts import write_context as write_context
+    from agent_env.tasks.features import Check as Check
+    from agent_env.tasks.features import StartedServer as StartedServer
+    from agent_env.tasks.features import server_of as server_of
     from agent_env.tasks.features import sources as sources
     from agent_env.tasks.modifiers import bare_name as bare_name
     from agent_env.tasks.modifiers import said_in as said_in
@@ -223,6 +229,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.components import open_components as open_components
     from agent_env.wiring.components import versions as versions
     from agent_env.wiring.models import api_of as api_of
+    from agent_env.wiring.models import facts_of_server as facts_of_server
     from agent_env.wiring.models import health_of as health_of
     from agent_env.wiring.models import keys_here as keys_here
     from agent_env.wiring.models import make_tokenizer as make_tokenizer

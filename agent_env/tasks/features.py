@@ -162,6 +162,61 @@ class SourceOfEpisode(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class StartedServer:
+    """A model's server that a run has started."""
+
+    url: str
+    """Its address; another one than recorded, where that is taken."""
+    settings: Any
+    """The feature's, with what the server says of itself."""
+    is_up: Callable[[], Awaitable[bool]]
+    """Whether calls are worth a try; RunStopped where they never will be again."""
+    is_known: bool = False
+    """Whether what it can do is known, so that it needs no preflight."""
+
+
+class ServerSource(Protocol):
+    """Servers of models that a run starts, and ends with itself."""
+
+    def has(self, model: str) -> bool:
+        """Whether the model, as a user names it, brings its server."""
+        ...
+
+    def of_run(
+        self, run_options: Any, options: Any, note: Callable[[str], None]
+    ) -> tuple[Any, Any]:
+        """The run's options with the model's name, address and parameters as its server needs them;
+        and the settings, None where no server is started. ConfigError where it cannot be."""
+        ...
+
+    def of_model(self, model: str) -> tuple[str, str, Any]:
+        """Of a model that brings its server, and with which a run is continued: its name in
+        run.json, its address and the settings."""
+        ...
+
+    async def start(
+        self,
+        run: Any,
+        model: str,
+        url: str,
+        settings: Any,
+        note: Callable[[str], None],
+        stack: AsyncExitStack,
+    ) -> StartedServer:
+        """The server, when it is ready; it is ended with the stack."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that works on this machine or does not."""
+
+    name: str
+    ok: bool
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
 class Feature:
     """An optional capability of runs; each of its parts may be missing."""
 
@@ -192,6 +247,8 @@ class Feature:
     that have its settings."""
     tools: ToolSource | None = None
     """Tools that conditions may name; what `read` gives are its settings."""
+    servers: ServerSource | None = None
+    """Servers of models that the run starts; what `of_run` gives are its settings."""
     read_again: Callable[[Any, Callable[[str], None], Plugins], Awaitable[Any]] | None = None
     """(Its settings, a function that tells the user, what finds plug-ins) → the settings as they
     are now, when episodes of the run are still missing."""
@@ -203,6 +260,8 @@ class Feature:
     for a server. Called where one of its options was given."""
     score: Callable[[Any, Any, Any, Any], Any] | None = None
     """(Task, plain sample, episode, Score) → Score: further metrics."""
+    checks: Callable[[], Iterable[Check]] | None = None
+    """What `doctor` says of it."""
     tables: tuple[str, ...] = ()
     """MODULE:NAME of each Statistic that `compare` and `show` have of it."""
     after: tuple[str, ...] = ()
@@ -246,6 +305,22 @@ def features() -> tuple[Feature, ...]:
 def sources() -> tuple[ToolSource, ...]:
     """Where tools can come from that are not built in and no plug-ins."""
     return tuple(each.tools for each in features() if each.tools is not None)
+
+
+def servers() -> Mapping[str, ServerSource]:
+    """What can start the server of a run's model, by the names of features."""
+    return {each.name: each.servers for each in features() if each.servers is not None}
+
+
+def server_of(settings: Mapping[str, Any]) -> str | None:
+    """The feature that starts the server of a run with these settings of features; None for a run
+    that starts none."""
+    return next((name for name in servers() if name in settings), None)
+
+
+def server_with(model: str | None) -> str | None:
+    """The feature that brings the model with its server; None for any other model."""
+    return next((name for name, each in servers().items() if model and each.has(model)), None)
 
 
 def driver_of(settings: Mapping[str, Any]) -> Feature | None:

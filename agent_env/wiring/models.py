@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import LOCAL, NO_KEY, split_address, variable_in
+from agent_env.models.addresses import NO_KEY, split_address, variable_in
 from agent_env.models.api import Api
 from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
@@ -125,6 +125,7 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
     unknown one."""
     head, served_name = head_of(model)
     if ":" not in head and not _is_known(head, plugins):
+        MODELS.check_there(head)
         for prefix, api in _own_apis().items():
             if api.own_names and re.match(api.own_names, model):
                 raise ConfigError(
@@ -166,9 +167,10 @@ def _own_apis() -> dict[str, Api]:
 
 def _forms() -> list[str]:
     """The forms of model names, by API."""
-    apis = {prefix: api for prefix, api in _own_apis().items() if prefix != "local"}
-    forms = [f"{prefix}/NAME{'' if api.own_url else '[@URL]'}" for prefix, api in apis.items()]
-    return [*forms, "local[/FILE.gguf]"]
+    return [
+        api.forms or f"{prefix}/NAME{'' if api.own_url else '[@URL]'}"
+        for prefix, api in _own_apis().items()
+    ]
 
 
 _AT_HOST = re.compile(r"@(?=[\w.-]+(:\d+)?(/|$))")
@@ -193,9 +195,8 @@ def _address(name: str, api: Api, base_url: str | None, plugins: Plugins) -> tup
         return api_url, plugins.permit.implying(by_default, Reach.ADDRESS, api_url)
     if url is None:
         raise ConfigError(
-            f"model {name} is not served here: start it by agent-env serve model, and name it "
-            "compatible/NAME@URL as that says"
-            if name.startswith(LOCAL)
+            f"model {name} {api.without_url}"
+            if api.without_url
             else f"model {name}: its address lacks http://; write {_AT_HOST.sub('@http://', name)}"
             if _AT_HOST.search(name)
             else f"model {name} needs --base-url, like http://127.0.0.1:8000/v1, or {name}@URL"

@@ -46,9 +46,9 @@ MakeModel = Callable[..., "Model"]
 
 
 def api_paths() -> Mapping[str, str]:
-    """The files of models/apis, by the prefix of their models' names."""
+    """The files of models/apis and what features bring, by the prefix of their models' names."""
     names = sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
-    return {name: f"{apis.__name__}.{name}:API" for name in names}
+    return {**{name: f"{apis.__name__}.{name}:API" for name in names}, **ours("models")}
 
 
 def _model_paths() -> Mapping[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from agent_env.errors import ConfigError
 from agent_env.extras import EXTRAS
 from agent_env.records.schema import Condition
 from agent_env.registry import Plugins
+from agent_env.tasks.features import Check, features
 from agent_env.tasks.tool_registry import needs_sandbox
 from agent_env.wiring.trust import state_folder
 
@@ -47,15 +47,6 @@ def probe_records() -> ProbeRecords | None:
     return None if folder is None else ProbeRecords(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that works or does not."""
-
-    name: str
-    ok: bool
-    says: str
-
-
 async def examine(probe: bool = False) -> list[Check]:
     """Sandboxes by probe, keys by presence, tokenizers and extras by looking for them. `probe`
     probes sandboxes again that held earlier in this boot."""
@@ -67,7 +58,11 @@ async def examine(probe: bool = False) -> list[Check]:
     host, records = os.environ.get("DOCKER_HOST"), probe_records()
     probes = await probe_all(SandboxLimits(), docker_host=host, records=records, again=probe)
     checks = [Check(f"sandbox {each.name}", each.ok, each.reason) for each in probes]
-    checks += [*_keys(), _local(), Check("tokenizer estimate", True, "bytes / 4")]
+    checks += [
+        *_keys(),
+        *(each for feature in features() if feature.checks for each in feature.checks()),
+    ]
+    checks += [Check("tokenizer estimate", True, "bytes / 4")]
     for name in ENCODINGS:
         try:
             make_tokenizer(name)
@@ -94,13 +89,3 @@ def _keys() -> list[Check]:
         Check(f"key {name}", is_set[name], f"for {use}: is {'' if is_set[name] else 'not '}set")
         for name, use in uses.items()
     ]
-
-
-def _local() -> Check:
-    from agent_env.wiring.local_models import find_local, server_build
-
-    try:
-        chosen = find_local("local")
-    except ConfigError as exc:
-        return Check("model local", False, str(exc))
-    return Check("model local", True, f"{chosen.file.name}, by {server_build()}")

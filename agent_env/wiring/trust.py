@@ -21,7 +21,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import JsonValue, ValidationError
 
@@ -38,33 +38,32 @@ from agent_env.permits import (
     text_of,
 )
 from agent_env.records.manifest import Manifest
-from agent_env.records.model_server import ModelServer
 from agent_env.records.reach import FieldValue, Reach, values_of
 from agent_env.records.safe_files import read_own_file, replace_file
 from agent_env.records.schema import Prices, Record
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.tasks.features import feature_named, features, settings_of_features
+from agent_env.tasks.features import feature_named, features, server_of, settings_of_features
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
 from agent_env.wiring.registry import MODELS, POLICIES
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
-WITHOUT_MODEL: Mapping[str, Any] = {
-    "model": "reference",
-    "model_parameters": {},
-    "server": None,
-    "model_facts": None,
-    "reply_cache": None,
-}
-"""Of a manifest, where a run's tools are used and its model is not."""
 
 
-def without_tools(manifest: Manifest) -> dict[str, Any]:
+def without_model(manifest: Manifest) -> Manifest:
+    """As far as it matters where a run's tools are used and its model is not."""
+    server = server_of(manifest.features)
+    rest = {name: its for name, its in manifest.features.items() if name != server}
+    update = {"model": "reference", "model_parameters": {}, "features": rest}
+    return manifest.model_copy(update=update | {"model_facts": None, "reply_cache": None})
+
+
+def without_tools(manifest: Manifest) -> Manifest:
     """The other way round."""
     sources = {each.name for each in features() if each.tools is not None}
     rest = {name: its for name, its in manifest.features.items() if name not in sources}
-    return {"sandbox": None, "web": None, "features": rest}
+    return manifest.model_copy(update={"sandbox": None, "web": None, "features": rest})
 
 
 OPEN_WEB = ("live", "record")
@@ -232,7 +231,6 @@ TOLD = frozenset(
         "model_facts.cache_write_per_million", "model_facts.hour_cache_write_per_million",
         "model_facts.output_per_million",
         *(f"model_facts.tiers.{name}" for name in Prices.model_fields),
-        "server.command", "server.file.path",
         "web_settings.search", "web_settings.fetcher", "web_settings.search_url",
         "web_settings.pages", "web_settings.allow_hosts", "web_settings.obey_robots",
     }
@@ -260,8 +258,8 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
     ]
     if manifest.model not in POLICIES:
         settings += _of_model(manifest)
-    if manifest.server is not None:
-        settings += _of_model_server(manifest.server)
+    told, fields = _of_features(manifest)
+    settings += told
     if (facts := manifest.model_facts) is not None:
         prices = [facts.input_per_million, facts.cached_input_per_million, facts.output_per_million]
         notice = " (USD per million tokens in, cached, out)"
@@ -283,8 +281,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         settings += _of_web(folder, manifest)
     if manifest.reply_cache is not None and not _is_inside(folder, manifest.reply_cache):
         settings.append(_of_file("reply cache", manifest.reply_cache))
-    told, fields = _of_features(manifest)
-    return settings + told + _others(manifest, fields)
+    return settings + _others(manifest, fields)
 
 
 def _others(manifest: Manifest, fields: Iterable[FieldValue]) -> list[OutsideSetting]:
@@ -327,12 +324,6 @@ def _references(named: Named) -> tuple[tuple[Reach, str], ...]:
         entry = named.registry.entry(named.reference)
         texts |= {entry.reference, entry.path}
     return tuple((Reach.CODE, text) for text in sorted(texts))
-
-
-def _of_model_server(server: ModelServer) -> list[OutsideSetting]:
-    command, notice = server.command, " (runs on this machine)"
-    settings = [OutsideSetting("server", command, notice, grants=((Reach.COMMAND, command),))]
-    return settings + ([] if server.file is None else [_of_file("model file", server.file.path)])
 
 
 def _of_model(manifest: Manifest) -> list[OutsideSetting]:

@@ -22,7 +22,7 @@ from agent_env.records.safe_files import check_database
 from agent_env.records.schema import MaterialTable
 from agent_env.registry import Plugins, hook
 from agent_env.temporal.days import iso_day
-from agent_env.wiring.trust import WITHOUT_MODEL, check_trust, own_plugins
+from agent_env.wiring.trust import check_trust, own_plugins, without_model
 
 if TYPE_CHECKING:
     from agent_env.web.built import BuiltWeb
@@ -391,7 +391,7 @@ def store_path(
     if manifest.web_settings.pages is None:
         check_store(folder, folder.pages)
         return folder.pages
-    stored = manifest.model_copy(update={**WITHOUT_MODEL, "sandbox": None, "web": "frozen"})
+    stored = without_model(manifest).model_copy(update={"sandbox": None, "web": "frozen"})
     option = "--trust-run" if note else f"name the file itself, {manifest.web_settings.pages}"
     check_trust(folder, stored, note or (lambda text: None), confirmed=confirmed, option=option)
     return Path(manifest.web_settings.pages)

@@ -16,7 +16,7 @@ def test_a_foreign_run_is_shown_and_left_alone(tmp_path):
     canary, state = tmp_path / "canary", {"XDG_STATE_HOME": str(tmp_path / "mine")}
     run = _run(
         tmp_path,
-        server={"command": f"touch {canary}"},
+        features={"local_models": {"command": f"touch {canary}"}},
         model_parameters={"base_url": "http://127.0.0.1:9/v1"},
         reply_cache=str(canary),
     )

@@ -44,7 +44,7 @@ SAID = {
     ("compare", "run"): "base~second-try cannot be told apart from base",
     ("replay", "run"): "4 episodes replayed: 4 same",
     ("run", "--help-all"): "--second-try TEXT",
-    ("list", "features"): "second-try  second-try 0.1",
+    ("list", "features"): "second-try    second-try 0.1",
     ("run", "time-puzzles", "--limit", "1", "--condition", "base~second-try", "--out", "by"):
         "base~second-try",
 }  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted, with_packages
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
-        "installed: agents, batch, clock, evidence, judge, mcp\n",
+        "installed: agents, batch, clock, evidence, judge, local_models, mcp\n",
     )
 
 

@@ -84,12 +84,8 @@ def test_a_key_that_belongs_to_nobody_is_refused(named, problem):
 def test_the_variable_of_a_key_stays_with_its_address():
     before = {"base_url": "http://a/v1", "api_key_env": "A_KEY", "top_p": 0.5}
     elsewhere = {"base_url": "http://b/v1", "top_p": 0.5}
-    assert moved(before, "compatible/a", None, None, False) == before
-    assert moved(before, "compatible/a", "http://b/v1", None, False) == elsewhere
-    assert moved(before, "compatible/a", "http://b/v1", "B_KEY", False) == elsewhere | {
-        "api_key_env": "B_KEY"
-    }
-    assert moved(before, "compatible/a", "http://b/v1", None, True) == before | {
-        "base_url": "http://b/v1"
-    }
-    assert moved(before, "openai/gpt-5", None, None, False) == {"base_url": None, "top_p": 0.5}
+    assert moved(before, "http://a/v1", None, False) == before
+    assert moved(before, "http://b/v1", None, False) == elsewhere
+    assert moved(before, "http://b/v1", "B_KEY", False) == elsewhere | {"api_key_env": "B_KEY"}
+    assert moved(before, "http://b/v1", None, True) == before | {"base_url": "http://b/v1"}
+    assert moved(before, None, None, False) == {"base_url": None, "top_p": 0.5}

@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.local_models.files import find_local
+from agent_env.features.local_models.records import ModelServer
 from agent_env.runs.run import Run
-from agent_env.wiring.local_models import find_local
 from tests.commands import agent_env, running
 
 pytestmark = pytest.mark.real_model
@@ -75,8 +76,7 @@ def test_a_killed_run_leaves_no_server_and_is_resumed_without_asking_twice(tmp_p
         process.kill()
         process.wait()
     (first,) = _calls(folder)
-    server = Run.open(folder).manifest.server
-    assert server is not None
+    server = ModelServer.model_validate(Run.open(folder).manifest.features["local_models"])
     assert server.file is not None
     assert (server.file.quantisation, server.file.licence) == ("Q4_1", "apache-2.0")
     assert (server.models, server.context_tokens) == ((NAME,), 8192)

@@ -11,7 +11,6 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
 from agent_env.records.manifest import PluginUse, WebSettings
-from agent_env.records.model_server import ModelFile, ModelServer
 from agent_env.records.reach import Reach, values_of
 from agent_env.records.schema import Condition, ModelFacts
 from agent_env.records.tool_traits import ToolTraits
@@ -139,7 +138,7 @@ def test_files_in_the_folder_reach_nowhere(own, tmp_path):
     assert names(reply_cache=str(own.path / "replies.db")) == ["reply cache"]
 
 
-WEIGHTS = ModelFile(path="/x", bytes=1, digest="0", architecture="llama")
+WEIGHTS = {"path": "/x", "bytes": 1, "digest": "0", "architecture": "llama"}
 CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
 
 
@@ -187,7 +186,8 @@ def _with(own, path):
     """The manifest with something outside at this place."""
     server = {"name": "srv", "command": ["x"], "environment": ["K"], "sandboxed": True}
     entries = {
-        "server": {"server": ModelServer(command="x", file=WEIGHTS)},
+        "features.local_models": {
+            "features": {"local_models": {"command": "x", "file": WEIGHTS}}},
         "features": {"features": served(server, {"name": "far", "url": "http://x"})},
         "model_facts": {"model_facts": ModelFacts(date="2026-01-01", source="x",
                                                   input_per_million=1.0)},
@@ -215,12 +215,14 @@ def test_every_field_that_reaches_outside_is_asked_for(own):
     there, and without it there is no permit."""
     tops = {each.path.partition(".")[0] for each in values_of(own.manifest)
             if each.reach is not Reach.NOTHING}  # fmt: skip
-    tops |= {"server", "features", "model_facts", "plugins", "reply_cache", "scorer"}
+    tops |= {"features.local_models", "features", "model_facts", "plugins", "reply_cache", "scorer"}
     for top in sorted(tops):
         settings = outside_settings(own.path, _with(own, top))
         assert settings, top
         assert all(each.grants for each in settings if each.name != "robots.txt"), top
         assert not any(each.grants and each.is_covered(NOTHING) for each in settings), top
+    of_server = outside_settings(own.path, _with(own, "features.local_models"))
+    assert [each.name for each in of_server] == ["server", "model file"]
 
 
 def test_a_new_field_is_asked_for_by_its_name(own):

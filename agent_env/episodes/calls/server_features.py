@@ -30,8 +30,8 @@ from agent_env.models.chat import REASONING
 from agent_env.models.dialect import Rules
 from agent_env.protocols import Model, ReplyOptions
 from agent_env.records.manifest import Preflight, Probe
-from agent_env.records.model_server import Feature
 from agent_env.records.schema import Condition, Message, Reply, ToolSpec
+from agent_env.records.server_probe import Feature
 
 Bodies = list[dict[str, Any]]
 OpenModel = Callable[[Mapping[str, JsonValue]], AbstractAsyncContextManager[tuple[Model, Bodies]]]

@@ -71,7 +71,7 @@ def changes(
 
 COMPARED = {
     "model", "model_parameters", "limits", "former_urls", "versions", "changes", "plugins",
-    "server", "features",
+    "features",
 }  # fmt: skip
 """Entries of run.json that are compared by their parts, or tell what was compared."""
 
@@ -98,7 +98,6 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     return {
         **manifest.model_dump(mode="json", exclude=COMPARED),
         "model": manifest.model,
-        **({} if manifest.server is None else manifest.server.settings),
         **{f"model {name}": value for name, value in manifest.model_parameters.items()},
         **{f"limit {name}": value for name, value in manifest.limits.items()},
         **{

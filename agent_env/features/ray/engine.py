@@ -49,12 +49,12 @@ async def run_on_ray(
     strict: bool = True,
 ) -> None:
     """As `run_episodes`, over the cluster of RAY_ADDRESS, or of this machine alone."""
-    from agent_env.sdk.inside import RunBudget, change_run_limits, run_limits
+    from agent_env.sdk.inside import RunBudget, change_run_limits, run_limits, server_of
 
     if limits is not None:
         change_run_limits(run, limits)
     manifest, samples = run.manifest, run.samples
-    if manifest.server is not None:
+    if server_of(manifest.features) is not None:
         raise ConfigError(
             "--engine ray asks from several machines: start the model's server yourself and name "
             "its address, in place of --serve or a local model"

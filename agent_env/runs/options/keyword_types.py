@@ -24,8 +24,6 @@ class RunKeywords(TypedDict, total=False):
     difficulty: str | None
     metrics: Sequence[str] | str
     base_url: str | None
-    serve: str | None
-    chat_template: str | None
     api_key_envs: Sequence[str] | str
     sandbox: str
     tokenizer: str
@@ -79,6 +77,8 @@ class RunKeywords(TypedDict, total=False):
     faults: Sequence[str] | str
     attacks: Sequence[str] | str
     web_ablations: Sequence[str] | str
+    serve: str | None
+    chat_template: str | None
     mcp: Sequence[str] | str | Mapping[str, Any]
     mcp_env: Sequence[str] | str
     mcp_isolation: Sequence[str] | str

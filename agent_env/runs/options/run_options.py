@@ -34,7 +34,7 @@ from agent_env.records.options import (
 from agent_env.records.reach import Reach, reach_at
 from agent_env.records.schema import Condition
 from agent_env.registry import NO_OBJECTS, Objects, Plugins
-from agent_env.tasks.features import features
+from agent_env.tasks.features import features, server_with
 from agent_env.tasks.sample_files import TABLES, task_in
 from agent_env.wiring.trust import own_call
 from agent_env.wiring.web import WebOptions
@@ -202,24 +202,6 @@ class RunOptions:
         ),
     ] = None
     """Of compatible/ models that have no URL of their own."""
-    serve: Annotated[
-        str | None,
-        Opt(
-            "Start the server of a compatible/ model by this command, and end it with the run: "
-            "'vllm serve NAME --port {port}'.",
-            SERVER,
-            metavar="COMMAND",
-            reach=Reach.COMMAND,
-        ),
-    ] = None
-    chat_template: Annotated[
-        str | None,
-        Opt(
-            "Of a local model: a Jinja file in place of its own template, or fenced-json.",
-            SERVER,
-            reach=Reach.FILE,
-        ),
-    ] = None
     api_key_envs: Annotated[
         tuple[str, ...],
         Opt(
@@ -332,13 +314,9 @@ class RunOptions:
 
     def addressed(self, models: Sequence[str]) -> list[RunOptions]:
         """The options for each model, with its own URL and key variable."""
-        if self.serve is not None and len(models) > 1:
-            raise ConfigError(
-                "--serve starts the server of one model; run each by itself, or give each its "
-                "`serve` in a study file"
-            )
         urls: Mapping[str, str | None] = base_urls(models, self.base_url)
-        variables = key_variables(urls, self.api_key_envs)
+        asked = {each: url for each, url in urls.items() if server_with(each) is None}
+        variables = key_variables(asked, self.api_key_envs)
         for feature in features():
             if feature.addresses is not None and feature.name in self.features:
                 urls = feature.addresses(self.features[feature.name], urls)
@@ -348,7 +326,7 @@ class RunOptions:
                 model=model,
                 base_url=urls[model],
                 api_key_envs=(),
-                parameters=with_variable(self.parameters, variables[model]),
+                parameters=with_variable(self.parameters, variables.get(model)),
             )
             for model in models
         ]

@@ -57,6 +57,22 @@ class Draft:
         }
 
 
+def with_server(
+    options: RunOptions, note: Callable[[str], None] = lambda text: None
+) -> tuple[RunOptions, dict[str, Any]]:
+    """The options as the model's server needs them, and the settings of the feature that starts it;
+    ConfigError where it cannot be started."""
+    settings: dict[str, Any] = {}
+    for feature in features():
+        if feature.servers is not None:
+            with _named(feature):
+                its = options_for(feature, options)
+                options, started = feature.servers.of_run(options, its, note)
+            if started is not None:
+                settings[feature.name] = started
+    return options, settings
+
+
 async def read_tools(
     options: RunOptions, note: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, ToolTraits]]:

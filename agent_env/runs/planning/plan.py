@@ -23,15 +23,13 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins, use_of
 from agent_env.runs.options.run_options import PreflightWish, RunOptions
 from agent_env.runs.planning.checks import check_asking, planned_pages
 from agent_env.runs.planning.conditions import episode_limits, usable_conditions
-from agent_env.runs.planning.draft import Draft, read_tools, with_features
+from agent_env.runs.planning.draft import Draft, read_tools, with_features, with_server
 from agent_env.runs.planning.ladder import PageBuilder, cited_pages
 from agent_env.runs.planning.questions import Questions, check_script
-from agent_env.runs.servers.serving import with_server
 from agent_env.tasks.family import SampleSet
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import Parts, versions
-from agent_env.wiring.local_models import find_local, is_local
 from agent_env.wiring.models import (
     make_model,
     make_tokenizer,
@@ -83,14 +81,14 @@ async def plan_run(
     `is_asked`: false if another program replies for the model. `build_pages` finds the cited pages
     where no file has them; None where the user has to name them."""
     (options,) = options.addressed([options.model])
-    options, server = with_server(options, note) if is_asked else (options, None)
+    options, server = with_server(options, note) if is_asked else (options, {})
     questions = Questions.of(options)
     check_script(options, questions.family)
     task = questions.task({})
     plugins, model = _plugins(options, task, is_asked)
     options = replace(questions.options, model=model)
     questions = replace(questions, options=options)
-    parts = await _model_parts(options, task, plugins, note, stack, is_asked, server is not None)
+    parts = await _model_parts(options, task, plugins, note, stack, is_asked, bool(server))
     settings, tools = await read_tools(replace(options, permit=plugins.permit), note)
     conditions, sandbox = await usable_conditions(options, task, tools, note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
@@ -98,7 +96,7 @@ async def plan_run(
     draft = questions.draft(task, conditions, note, plugins)
     web = settings_of(options.web, dict.fromkeys(c.today for c in conditions if c.today))
     pages = partial(planned_pages, web, options.web_mode, draft.sample_set.tables)
-    draft = replace(draft, pages=pages, is_call_by_call=is_asked, settings=settings)
+    draft = replace(draft, pages=pages, is_call_by_call=is_asked, settings=server | settings)
     draft = with_features(draft)
     tier = draft.tier or asked_tier(options.parameters)
     about_calls = manifest_fields(options.calls, model, limits, note, plugins.permit, tier)
@@ -113,7 +111,6 @@ async def plan_run(
         about_calls
         | {
             "not_known": not_known_of(model, plugins) if is_asked else (),
-            "server": server,
             "limits": limits,
             "sandbox": None if sandbox is None else sandbox.name,
             "web_settings": web,
@@ -225,9 +222,7 @@ def one_per_model(options: RunOptions, models: Sequence[str]) -> list[RunOptions
     if len(models) == 1:
         return each
     for one in each:
-        if is_local(one.model):
-            find_local(one.model)
-        elif one.serve is None:
+        if not with_server(one)[1]:
             make_model(one.model, one.base_url, one.parameters, one.plugins)
     now = datetime.now(UTC)
     parent = options.out or _free_name(Path("runs"), f"{options.task}-{now:%Y%m%d-%H%M%S}")

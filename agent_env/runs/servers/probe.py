@@ -21,8 +21,8 @@ from agent_env.models.server_facts import Health, ServerFacts, server_facts, ser
 from agent_env.permits import Permit
 from agent_env.protocols import Model
 from agent_env.records.manifest import Preflight
-from agent_env.records.model_server import ServerProbe
 from agent_env.records.options import Opt
+from agent_env.records.server_probe import ServerProbe
 from agent_env.version import __version__
 from agent_env.wiring.models import watched_model
 from agent_env.wiring.trust import own_call

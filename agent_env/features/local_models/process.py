@@ -12,7 +12,6 @@ import os
 import re
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,11 +21,10 @@ from subprocess import DEVNULL
 from tempfile import mkstemp
 from urllib.parse import urlsplit
 
-from agent_env import lifeline
-from agent_env.errors import ConfigError, RunStopped
-from agent_env.permits import Permit
-from agent_env.records.escaping import visible
-from agent_env.records.reach import Reach
+from agent_env.sdk.errors import ConfigError, RunStopped
+from agent_env.sdk.inside import with_lifeline
+from agent_env.sdk.records import Reach, visible
+from agent_env.sdk.run import Permit
 
 _MEMORY = "take a smaller model or quantisation, a shorter context, or free some memory"
 _ADVICE = (
@@ -126,7 +124,7 @@ class ServerProcess:
         """`words` stand for places in the command, such as `{port}`."""
         permit = served_permit(permit, command, base_url)
         self._command, self._log, self._note = filled(command, words), log, note
-        from agent_env.models.server_facts import Health  # which loads the client of models
+        from agent_env.sdk.inside import Health  # which loads the client of models
 
         self._health = Health(base_url, permit=permit)
         self._process: asyncio.subprocess.Process | None = None
@@ -189,8 +187,7 @@ class ServerProcess:
             with self._log.open("ab") as log:
                 self._log_start = log.tell()
                 self._process = await asyncio.create_subprocess_exec(
-                    sys.executable, "-I", "-S", lifeline.__file__, str(theirs),
-                    "/bin/sh", "-c", self._command,
+                    *with_lifeline(theirs, "/bin/sh", "-c", self._command),
                     stdin=DEVNULL, stdout=log, stderr=log, pass_fds=(theirs,),
                     start_new_session=True,
                 )  # fmt: skip

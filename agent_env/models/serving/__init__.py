@@ -1,1 +1,0 @@
-"""Starts a model's server, keeps it up for a run, and stops it."""
