@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # for the tests' fake server
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.records.trace_events import ModelCalled
-from tests.batch_server import BatchServer
 from tests.episodes.killing import _run
 from tests.fake_server import ScriptedAnswer, tool_call
-from tests.gemini_batches import GeminiBatchServer
-from tests.message_batches import MessageBatchServer
+from tests.features.batch.batch_server import BatchServer
+from tests.features.batch.gemini_batches import GeminiBatchServer
+from tests.features.batch.message_batches import MessageBatchServer
 
 STEPS = 5
 APIS = {

@@ -11,10 +11,8 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from agent_env.models.batch import BatchApi
 from agent_env.models.chat import Json
 from agent_env.models.dialect import Dialect
-from agent_env.models.endpoint import Endpoint
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolSpec
@@ -93,8 +91,8 @@ class Api:
     is_openai: bool = False
     """Whether the account that OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS name is
     told; the SDK would tell it to every server."""
-    batches: Callable[[Endpoint, str], BatchApi] | None = None
-    """Its batch API with an account, for calls to a path; None where it has none."""
+    batches: str | None = None
+    """Whose batch API it has, as the feature `batch` names them; None where it has none."""
     tiers: tuple[str, ...] = ()
     """The service tiers that a request may ask for."""
     has_hosted_tools: bool = False

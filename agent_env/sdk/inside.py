@@ -78,16 +78,15 @@ if TYPE_CHECKING:
     from agent_env.models.addresses import base_urls as base_urls
     from agent_env.models.addresses import with_variable as with_variable
     from agent_env.models.apis.compatible import API as API
-    from agent_env.models.batch import EXPIRED as EXPIRED
-    from agent_env.models.batch import BatchApi as BatchApi
-    from agent_env.models.batch import BatchResult as BatchResult
-    from agent_env.models.batch import BatchState as BatchState
-    from agent_env.models.batch import OpenAiBatches as OpenAiBatches
     from agent_env.models.bounded import hooks as hooks
     from agent_env.models.bounded import too_large as too_large
     from agent_env.models.bounded import values_in as values_in
     from agent_env.models.chat import Json as Json
     from agent_env.models.chat import encoded as encoded
+    from agent_env.models.chat import loaded as loaded
+    from agent_env.models.chat import record as record
+    from agent_env.models.chat import records as records
+    from agent_env.models.chat import text as text
     from agent_env.models.endpoint import Endpoint as Endpoint
     from agent_env.models.server_facts import Health as Health
     from agent_env.permits import NOTHING as NOTHING
@@ -233,8 +232,8 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import health_of as health_of
     from agent_env.wiring.models import keys_here as keys_here
     from agent_env.wiring.models import make_tokenizer as make_tokenizer
-    from agent_env.wiring.models import open_batches as open_batches
     from agent_env.wiring.models import open_counted as open_counted
+    from agent_env.wiring.models import open_endpoint as open_endpoint
     from agent_env.wiring.registry import SCRIPTS as SCRIPTS
     from agent_env.wiring.sandboxes import choose_sandbox as choose_sandbox
     from agent_env.wiring.trust import check_trust as check_trust

@@ -30,8 +30,8 @@ from agent_env.wiring.registry import (
 )
 
 if TYPE_CHECKING:
-    from agent_env.models.batch import BatchApi
     from agent_env.models.client import Post
+    from agent_env.models.endpoint import Endpoint
     from agent_env.models.server_facts import ServerFacts
     from agent_env.models.settings import ModelSettings
     from agent_env.models.tokenizers import ServerTokenizer
@@ -365,31 +365,22 @@ async def facts_of_server(
     return await server_facts(served_name, base_url, key, plugins.permit)
 
 
-BATCH_BYTES = 4 << 30
-"""Of a batch's results that are read."""
-
-
-def open_batches(
-    manifest: Manifest, folder: Path | None, stack: AsyncExitStack, plugins: Plugins
-) -> BatchApi:
-    """The batch API of the run's model, with its address and key, or this folder of batches; closed
-    with the stack."""
-    from agent_env.models.batch import FileBatches
+def open_endpoint(
+    manifest: Manifest, api: Api, most_bytes: int, stack: AsyncExitStack, plugins: Plugins
+) -> tuple[Endpoint, str]:
+    """The address of the run's model, with its key, where answers may be so large; closed with the
+    stack. And the path of its calls there."""
     from agent_env.models.endpoint import Endpoint
 
     name, parameters = manifest.model, manifest.model_parameters
-    api, base_url = api_of(name, plugins), parameters.get("base_url")
-    if api is None or api.batches is None:
-        raise ConfigError(f"--batch: {name} has no batch API that is known here")
-    if folder is not None:
-        return FileBatches(folder, api.path, plugins.permit)
+    base_url = parameters.get("base_url")
     url, permit = _address(name, api, None if base_url is None else str(base_url), plugins)
     endpoint = Endpoint(
         head_of(name)[1], url, _key(name, api, variable_in(parameters), plugins), MODEL_TIMEOUT_S,
-        None, api.headers, api.is_openai, BATCH_BYTES, permit=permit,
+        None, api.headers, api.is_openai, most_bytes, permit=permit,
     )  # fmt: skip
     stack.push_async_callback(endpoint.close)
-    return api.batches(endpoint, api.path_for(head_of(name)[1], url, stream=False))
+    return endpoint, api.path_for(head_of(name)[1], url, stream=False)
 
 
 async def open_counted(

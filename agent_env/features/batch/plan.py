@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent_env.features.batch import BatchOptions, BatchSettings
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.inside import OpenAiBatches, api_of
+from agent_env.sdk.inside import api_of
 from agent_env.sdk.run import Draft
 
 
@@ -18,7 +18,7 @@ def by_batch(draft: Draft, wished: BatchOptions) -> Draft:
     api = api_of(options.model, options.plugins)
     if api is None or api.batches is None:
         raise ConfigError(f"--batch: {options.model} has no batch API that is known here")
-    if wished.batch_dir is not None and api.batches is not OpenAiBatches:
+    if wished.batch_dir is not None and api.batches != "openai":
         raise ConfigError(f"--batch-dir has files in OpenAI's form, which {options.model} has not")
     for name in ("stream", "service_tier"):
         if options.parameters.get(name):

@@ -11,23 +11,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.features.batch import BatchSettings
+from agent_env.features.batch.apis import APIS, BatchApi, FileBatches
 from agent_env.features.batch.waves import Waves
-from agent_env.sdk.errors import RunStopped
+from agent_env.sdk.errors import ConfigError, RunStopped
 from agent_env.sdk.inside import (
     Breaker,
     Runner,
     RunWaits,
     Start,
+    api_of,
     doubled_s,
-    open_batches,
     open_counted,
+    open_endpoint,
     retries_of,
 )
 
 if TYPE_CHECKING:
+    from agent_env.sdk.inside import Plugins
+    from agent_env.sdk.records import Manifest
     from agent_env.sdk.trace import EpisodeKey
 
 FIRST_POLL_S = 1.0
+RESULT_BYTES = 4 << 30
+"""Of a batch's results that are read."""
 
 
 async def run_waves(start: Start, runner: Runner, settings: BatchSettings) -> None:
@@ -59,7 +65,7 @@ def _open_waves(start: Start, settings: BatchSettings, stack: AsyncExitStack) ->
     waves = Waves(
         folder=run.path,
         run=manifest.id or run.path.name,
-        api=open_batches(manifest, folder, stack, run.plugins),
+        api=_open_api(manifest, folder, stack, run.plugins),
         tier=manifest.calls_tier,
         attempts=retries_of(manifest).attempts,
         note=start.listener.note,
@@ -67,6 +73,19 @@ def _open_waves(start: Start, settings: BatchSettings, stack: AsyncExitStack) ->
     )
     waves.read()
     return waves
+
+
+def _open_api(
+    manifest: Manifest, folder: Path | None, stack: AsyncExitStack, plugins: Plugins
+) -> BatchApi:
+    """The batch API of the run's model, or this folder of batches; closed with the stack."""
+    api = api_of(manifest.model, plugins)
+    if api is None or api.batches is None:
+        raise ConfigError(f"--batch: {manifest.model} has no batch API that is known here")
+    if folder is not None:
+        return FileBatches(folder, api.path, plugins.permit)
+    endpoint, path = open_endpoint(manifest, api, RESULT_BYTES, stack, plugins)
+    return APIS[api.batches](endpoint, path)
 
 
 async def _run(

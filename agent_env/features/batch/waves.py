@@ -27,12 +27,9 @@ from typing import Literal
 
 from pydantic import JsonValue, ValidationError
 
+from agent_env.features.batch.apis import EXPIRED, BatchApi, BatchResult, BatchState
 from agent_env.sdk.errors import DatasetError, ModelError, StorageError
 from agent_env.sdk.inside import (
-    EXPIRED,
-    BatchApi,
-    BatchResult,
-    BatchState,
     BatchWait,
     Clock,
     Endpoint,

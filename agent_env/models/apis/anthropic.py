@@ -22,7 +22,6 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.batch import AnthropicBatches
 from agent_env.models.chat import Json, read_arguments, record, records, text, with_unique_ids
 from agent_env.models.usage import anthropic_usage
 from agent_env.records.schema import Message, PageRef, ProviderFields, Reply, ToolCall, ToolSpec
@@ -265,7 +264,7 @@ API = Api(
     own_url="https://api.anthropic.com",
     url_variable="ANTHROPIC_BASE_URL",
     key_variable="ANTHROPIC_API_KEY",
-    batches=AnthropicBatches,
+    batches="anthropic",
     headers=lambda key: {"x-api-key": key, "anthropic-version": VERSION},
     has_hosted_tools=True,
     own_names="claude-",

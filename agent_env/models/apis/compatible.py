@@ -16,7 +16,6 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.api import Api, Exchange, Fault, RequestParts, openai_request
-from agent_env.models.batch import OpenAiBatches
 from agent_env.models.chat import (
     OUR_CALL,
     OUR_FUNCTION,
@@ -213,7 +212,7 @@ API = Api(
     cut=lambda events: {"choices": [{"delta": {}, "finish_reason": "repetition"}]},
     take_excess_out=_take_excess_out,
     key_variable="COMPATIBLE_API_KEY",
-    batches=OpenAiBatches,
+    batches="openai",
     tiers=SERVICE_TIERS,
 )
 

@@ -19,7 +19,6 @@ from typing import Literal
 from pydantic import JsonValue
 
 from agent_env.models.api import Api, Exchange, Fault, RequestParts
-from agent_env.models.batch import GeminiBatches
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
@@ -268,7 +267,7 @@ API = Api(
     own_url="https://generativelanguage.googleapis.com/v1beta",
     url_variable="GEMINI_BASE_URL",
     key_variable="GEMINI_API_KEY",
-    batches=GeminiBatches,
+    batches="google",
     headers=lambda key: {"x-goog-api-key": key},
     has_hosted_tools=True,
     own_names="gemini-",

@@ -17,7 +17,6 @@ from pydantic import JsonValue
 
 from agent_env.models.addresses import OPENAI_URL
 from agent_env.models.api import Api, Exchange, Fault, RequestParts, openai_request
-from agent_env.models.batch import OpenAiBatches
 from agent_env.models.chat import (
     Json,
     arguments_as_object,
@@ -245,7 +244,7 @@ API = Api(
     own_url=OPENAI_URL,
     url_variable="OPENAI_BASE_URL",
     key_variable="OPENAI_API_KEY",
-    batches=OpenAiBatches,
+    batches="openai",
     tiers=SERVICE_TIERS,
     is_openai=True,
     has_hosted_tools=True,

@@ -13,9 +13,7 @@ from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import BatchWait, DatasetError
 from agent_env.features.batch import runner as orchestrator
 from agent_env.features.batch import waves as waves_module
-from agent_env.features.batch.waves import Waves
-from agent_env.features.reference.policy import Reference
-from agent_env.models.batch import (
+from agent_env.features.batch.apis import (
     AnthropicBatches,
     BatchResult,
     BatchState,
@@ -23,15 +21,17 @@ from agent_env.models.batch import (
     GeminiBatches,
     OpenAiLines,
 )
+from agent_env.features.batch.waves import Waves
+from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import own_call
-from tests.batch_server import BatchServer
 from tests.commands import agent_env, serving
 from tests.fake_server import Refusal
 from tests.fake_server.policies import model_policy
-from tests.gemini_batches import GeminiBatchServer
-from tests.message_batches import MessageBatchServer
+from tests.features.batch.batch_server import BatchServer
+from tests.features.batch.gemini_batches import GeminiBatchServer
+from tests.features.batch.message_batches import MessageBatchServer
 
 APIS = {
     "chat": (BatchServer, "compatible/x"),

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ModelError, StorageError
-from agent_env.models.apis import anthropic, google, openai
-from agent_env.models.batch import (
+from agent_env.features.batch.apis import (
     EXPIRED,
     AnthropicBatches,
     BatchResult,
@@ -19,13 +18,14 @@ from agent_env.models.batch import (
     OpenAiBatches,
     _lines,
 )
+from agent_env.models.apis import anthropic, google, openai
 from agent_env.models.endpoint import Endpoint
 from agent_env.wiring.trust import own_call
-from tests.batch_server import BatchServer
 from tests.commands import serving
 from tests.fake_server import Refusal, ScriptedAnswer
-from tests.gemini_batches import GeminiBatchServer
-from tests.message_batches import MessageBatchServer
+from tests.features.batch.batch_server import BatchServer
+from tests.features.batch.gemini_batches import GeminiBatchServer
+from tests.features.batch.message_batches import MessageBatchServer
 
 ASK = {"role": "user", "content": "Hello"}
 PARAMS = {"model": "claude-opus-5", "max_tokens": 99, "messages": [ASK]}

@@ -12,8 +12,8 @@ from secrets import token_hex
 
 from agent_env.features.agents.apis.exchange import as_json
 from agent_env.features.agents.apis.generate_content import GeminiApi
-from tests.batch_server import Batching
 from tests.fake_server import Refusal
+from tests.features.batch.batch_server import Batching
 
 CREATE = re.compile(r"/v1(?:beta)?/models/([^:/]+):batchGenerateContent")
 BATCH = re.compile(r"/v1(?:beta)?/(batches/[^:/]+)(:cancel)?")

@@ -14,8 +14,8 @@ from secrets import token_hex
 
 from agent_env.features.agents.apis.exchange import as_json
 from agent_env.features.agents.apis.messages import MessagesApi
-from tests.batch_server import Batching
 from tests.fake_server import Refusal
+from tests.features.batch.batch_server import Batching
 
 PATH = "/v1/messages/batches"
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -7,7 +7,7 @@ here knows of runs: a call is an id that we choose and the body of a request.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,12 +16,10 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from agent_env.errors import ConfigError, ModelError, StorageError
-from agent_env.models.chat import Json, encoded, loaded, record, records, text
-from agent_env.models.endpoint import Endpoint
-from agent_env.permits import Permit
-from agent_env.records.reach import Reach
-from agent_env.records.safe_files import MOST_LINES, read_file, replace_file
+from agent_env.sdk.errors import ConfigError, ModelError, StorageError
+from agent_env.sdk.inside import MOST_LINES, Endpoint, Json, encoded, loaded, record, records, text
+from agent_env.sdk.records import Reach, read_file, replace_file
+from agent_env.sdk.run import Permit
 
 ENDED = ("completed", "succeeded", "failed", "expired", "cancelled")
 """States of OpenAI's and Gemini's batches."""
@@ -376,3 +374,11 @@ class GeminiBatches:
 
     async def cancel(self, id: str) -> None:
         await self._endpoint.post(f"/{checked_id(id)}:cancel", {})
+
+
+APIS: Mapping[str, Callable[[Endpoint, str], BatchApi]] = {
+    "openai": OpenAiBatches,
+    "anthropic": AnthropicBatches,
+    "google": GeminiBatches,
+}
+"""By `Api.batches`: the API with an account, for calls to a path."""
