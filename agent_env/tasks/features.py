@@ -182,16 +182,10 @@ class ServerSource(Protocol):
         """Whether the model, as a user names it, brings its server."""
         ...
 
-    def of_run(
-        self, run_options: Any, options: Any, note: Callable[[str], None]
-    ) -> tuple[Any, Any]:
-        """The run's options with the model's name, address and parameters as its server needs them;
-        and the settings, None where no server is started. ConfigError where it cannot be."""
-        ...
-
-    def of_model(self, model: str) -> tuple[str, str, Any]:
-        """Of a model that brings its server, and with which a run is continued: its name in
-        run.json, its address and the settings."""
+    def of_run(self, options: Any, its: Any, note: Callable[[str], None]) -> tuple[Any, Any]:
+        """The run's options, by the feature's own, with the model's name, address and parameters as
+        its server needs them; and the settings, None where no server is started. ConfigError where
+        it cannot be."""
         ...
 
     async def start(

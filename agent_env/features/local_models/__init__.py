@@ -7,84 +7,13 @@ weights on this machine, `gguf` reads what they say of themselves, `llama` is ou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
 
-from agent_env.features.local_models.records import ModelServer
-from agent_env.sdk.commands import Opt
+from agent_env.features.local_models.records import LOCAL, ModelServer
+from agent_env.features.local_models.servers import LocalOptions, Servers
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import Feature
-from agent_env.sdk.inside import SERVER, Check, OutsideSetting, Plugins, StartedServer
+from agent_env.sdk.inside import Check, OutsideSetting, Plugins
 from agent_env.sdk.records import Reach
-
-if TYPE_CHECKING:
-    from agent_env.sdk.run import Run, RunOptions
-
-LOCAL = "local"
-"""The model of the first package with weights; LOCAL/FILE.gguf is that of a file."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalOptions:
-    """How the model's server is started."""
-
-    serve: Annotated[
-        str | None,
-        Opt(
-            "Start the server of a compatible/ model by this command, and end it with the run: "
-            "'vllm serve NAME --port {port}'.",
-            SERVER,
-            metavar="COMMAND",
-            reach=Reach.COMMAND,
-        ),
-    ] = None
-    chat_template: Annotated[
-        str | None,
-        Opt(
-            "Of a local model: a Jinja file in place of its own template, or fenced-json.",
-            SERVER,
-            reach=Reach.FILE,
-        ),
-    ] = None
-
-
-class Servers:
-    """Our server of weights on this machine, and those of the user's commands."""
-
-    def has(self, model: str) -> bool:
-        """Whether we start the model's server; false for a model of a run that exists already."""
-        return model == LOCAL or (model.startswith(f"{LOCAL}/") and model.endswith(".gguf"))
-
-    def of_run(
-        self, run_options: RunOptions, options: LocalOptions, note: Callable[[str], None]
-    ) -> tuple[RunOptions, ModelServer | None]:
-        """The options with the model's name, address and parameters as its server needs them."""
-        if not self.has(run_options.model) and options == LocalOptions():
-            return run_options, None
-        from agent_env.features.local_models.servers import server_of_run
-
-        return server_of_run(run_options, options, self.has(run_options.model), note)
-
-    def of_model(self, model: str) -> tuple[str, str, ModelServer]:
-        """The local model's name in run.json, its address and its server."""
-        from agent_env.features.local_models.servers import server_of_model
-
-        return server_of_model(model)
-
-    async def start(
-        self,
-        run: Run,
-        model: str,
-        url: str,
-        settings: ModelServer,
-        note: Callable[[str], None],
-        stack: AsyncExitStack,
-    ) -> StartedServer:
-        """At another port where the recorded one is taken."""
-        from agent_env.features.local_models.servers import start_server
-
-        return await start_server(run, model, url, settings, note, stack)
 
 
 async def read_again(

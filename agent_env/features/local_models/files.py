@@ -16,9 +16,9 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
-from agent_env.features.local_models import LOCAL, llama
+from agent_env.features.local_models import llama
 from agent_env.features.local_models.gguf import GgufHeader, has_token, read_header
-from agent_env.features.local_models.records import ModelFile, ModelServer
+from agent_env.features.local_models.records import LOCAL, ModelFile, ModelServer
 from agent_env.sdk.errors import ConfigError, DatasetError
 
 SERVER_PACKAGE = "xllamacpp"

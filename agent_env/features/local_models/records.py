@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from pydantic import Field
 
 from agent_env.sdk.inside import Command, OutsideFile, Plain
 from agent_env.sdk.records import Record
 
-_PARSER = re.compile(r"--((?:tool-call|reasoning)-parser)[= ](\S+)")
+LOCAL = "local"
+"""The model of the first package with weights; LOCAL/FILE.gguf is that of a file."""
 
 
 class ModelFile(Record):
@@ -51,11 +50,6 @@ class ModelServer(Record):
         """Whether server and weights are known from their packages, so that neither needs a
         preflight."""
         return self.file is not None and self.file.package is not None
-
-    @property
-    def parsers(self) -> dict[str, str]:
-        """The parsers that the command names, by option."""
-        return dict(_PARSER.findall(self.command))
 
     @property
     def compared(self) -> dict[str, str | None]:

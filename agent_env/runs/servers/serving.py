@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent_env.models.addresses import split_address
 from agent_env.records.manifest import Manifest
+from agent_env.runs.options.run_options import RunOptions
+from agent_env.runs.planning.draft import with_server
 from agent_env.tasks.features import server_of, server_with, servers, settings_of_features
 
 if TYPE_CHECKING:
@@ -23,11 +25,12 @@ def other_server(
     url = url or split_address(model or "")[1]
     if model is None and url is None:
         return None, None, settings
-    before, now = server_of(settings), server_with(model)
+    before = server_of(settings)
     settings = {name: its for name, its in settings.items() if name != before}
-    if model is not None and now is not None:
-        model, url, its = servers()[now].of_model(model)
-        settings |= {now: its.model_dump(mode="json")}
+    if model is not None and server_with(model) is not None:
+        options, server = with_server(RunOptions("", model=model))
+        model, url = options.model, options.base_url
+        settings |= {name: its.model_dump(mode="json") for name, its in server.items()}
     return model, url, settings
 
 

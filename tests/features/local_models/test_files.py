@@ -37,7 +37,6 @@ def test_which_names_and_files_are_local_and_only_places_are_filled_in(tmp_path)
         "--tool-call-parser hermes --reasoning-parser=qwen3"
     )
     assert filled(server.command, words_of(server, 9)) == server.command.replace("{port}", "9")
-    assert server.parsers == {"tool-call-parser": "hermes", "reasoning-parser": "qwen3"}
 
 
 def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):

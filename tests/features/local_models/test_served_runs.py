@@ -9,8 +9,14 @@ from shlex import quote
 
 import pytest
 
+from agent_env.features.local_models import files
 from agent_env.runs.run import Run
-from tests.commands import agent_env
+from agent_env.runs.servers.serving import other_server
+from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
+from tests.commands import agent_env, serving
+from tests.fake_server import FakeServer, model_policy
+from tests.features.local_models.gguf_files import small_model
 
 TINY = Path(__file__).with_name("tiny_server.py")
 SERVE = f"{quote(sys.executable)} -I -S {quote(str(TINY))} {{port}}"
@@ -39,6 +45,36 @@ def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(t
     assert done.returncode == 0, done.stderr
     assert (trace.exists(), address(folder)) == (True, url)
     assert (folder / "server.log").read_text().count("pid ") == 2
+
+
+def test_a_run_that_goes_on_at_another_address_starts_no_server_any_more(tmp_path):
+    folder = tmp_path / "run"
+    model = ("--model", "compatible/tiny", "--serve", SERVE, "--no-preflight")
+    assert ask(folder, *model, "--condition", "explicit") == ""
+    os.unlink(next(Run.open(folder).traces()))
+    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
+        words = ("resume", str(folder), "--base-url", url)
+        refused = agent_env(*words)
+        assert f"began: server command: {SERVE} → none" in refused.stderr
+        assert "local_models" in Run.open(folder).manifest.features
+        assert agent_env(*words, "--accept-changes").returncode == 0
+    assert "local_models" not in Run.open(folder).manifest.features
+    assert address(folder) == url
+    assert (folder / "server.log").read_text().count("pid ") == 1
+
+
+def test_a_local_model_brings_its_server_to_a_run_that_goes_on_with_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "server_build", lambda: "xllamacpp 1.2")
+    file, before = small_model(tmp_path), {"judge": {}, "local_models": {"command": "x"}}
+    name, url, settings = other_server(before, f"local/{file}", None)
+    assert name == "local/tiny"
+    assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", url)
+    assert settings["judge"] == {}
+    assert settings["local_models"]["file"]["path"] == str(file)
+    assert "--slots 2 " in settings["local_models"]["command"]
+    assert other_server(before, None, None) == (None, None, before)
+    away = ("compatible/x", "http://h/v1", {"judge": {}})
+    assert other_server(before, "compatible/x", "http://h/v1") == away
 
 
 @pytest.mark.parametrize(
