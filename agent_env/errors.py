@@ -125,6 +125,7 @@ class ModelError(EpisodeError):
         retryable: bool = False,
         kind: ModelErrorKind | None = None,
         retry_after_s: float | None = None,
+        is_corrected: bool = False,
         usage: Usage | None = None,
         unsent: bool = False,
         context_tokens: int | None = None,
@@ -141,6 +142,8 @@ class ModelError(EpisodeError):
         """What went wrong; None where the model's adapter does not say."""
         self.retry_after_s = retry_after_s
         """How long the server asks us to wait, where it says so."""
+        self.is_corrected = is_corrected
+        """Whether the next request keeps the rule that this one did not: it need not wait."""
         self.usage = usage
         """Tokens that the failed call cost, where the server says so."""
         self.unsent = unsent

@@ -8,6 +8,7 @@ import atexit
 import gc
 import inspect
 import ipaddress
+import itertools
 import os
 import shutil
 import sys
@@ -123,6 +124,20 @@ def web(tmp_path_factory):
     made = SealedWeb.shipped(tmp_path_factory.mktemp("shipped") / "pages.db")
     yield made
     made.close()
+
+
+@pytest.fixture(scope="module")
+def hurried():
+    """An hour passes between two looks at the clock of a search service, so that none waits for
+    its turn; and the fake server asks for no wait."""
+    from agent_env.web.providers import client
+    from tests.fake_server import channel
+
+    hours = itertools.count(step=3600)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(client, "_now", lambda: float(next(hours)))
+        patch.setattr(channel, "RETRY_AFTER", "0")
+        yield
 
 
 @pytest.fixture(scope="session")

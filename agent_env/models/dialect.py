@@ -116,7 +116,7 @@ class Dialect:
                 f"{'; '.join(learned.sentences())}: the server wants it (HTTP {error.status})"
             )
         text = f"{error} [it is asked again: {'; '.join(learned.sentences())}]"
-        return ModelError(text, status=error.status, retryable=True, retry_after_s=0.0)
+        return ModelError(text, status=error.status, retryable=True, is_corrected=True)
 
     def _rules_in(self, error: ModelError, messages: Sequence[Message], request: Json) -> Rules:
         text = str(error)

@@ -24,7 +24,7 @@ from tests.plans import QUIET, finished
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
-    "error-body": 0.1, "hang": 0.1,
+    "error-body": 0.1, "hang": 0.06,
 }  # fmt: skip
 TOKENS = ("input_tokens", "output_tokens")
 
@@ -48,10 +48,12 @@ def told(spent):
     return {name: sum(row[name] for row in spent.values()) for name in TOKENS}
 
 
-async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_path, monkeypatch):
+async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
+    hurried, tmp_path, monkeypatch
+):
     """Four of five requests fail. What the server saw, the traces tell, no more and no less; what
     still fails at the end of its tries is failed and resumed, not lost."""
-    monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 1.0)
     out = tmp_path / "run"
     asked = RunOptions(
         task="time-puzzles",
@@ -60,7 +62,9 @@ async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(tmp_pa
         limit=3,
         out=out,
         concurrency=12,
-        calls=CallOptions(retries=Retries(attempts=12, first_wait_s=0.001), breaker=None),
+        calls=CallOptions(
+            retries=Retries(attempts=12, first_wait_s=0.001, longest_wait_s=0.01), breaker=None
+        ),
     )
     async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
         await start_run(replace(asked, base_url=server.url), QUIET)

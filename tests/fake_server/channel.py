@@ -150,6 +150,8 @@ class Faults:
 
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
+RETRY_AFTER = "1"
+"""Seconds that a 429 asks for."""
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
@@ -187,7 +189,7 @@ async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
         case "error-body":
             await channel.reply(200, as_json(api.error(Refusal(503, INJECTED))))
         case _:
-            headers = [("retry-after", "1")] if fault == "429" else []
+            headers = [("retry-after", RETRY_AFTER)] if fault == "429" else []
             body = as_json(api.error(Refusal(int(fault), INJECTED)))
             await channel.reply(int(fault), body, headers=headers)
 

@@ -25,6 +25,7 @@ from tests.episodes.runs import clock
 from tests.noting_server import NotingServer, noting_servers
 from tests.plans import run_of
 
+pytestmark = pytest.mark.usefixtures("hurried")
 KEY = "sk-canary-0123456789"
 SECRET = "for-another-service"
 

@@ -247,7 +247,7 @@ async def _by_its_rules(
         try:
             return await model.generate(messages, specs, options)
         except ModelError as exc:
-            if not exc.retryable or exc.retry_after_s != 0.0:
+            if not exc.is_corrected:
                 raise
     return await model.generate(messages, specs, options)
 

@@ -109,7 +109,7 @@ class Tries:
             return GiveUp(f"the same error came {SAME} times on this request")
         if count >= self.rules.attempts:
             return GiveUp(f"given up after {count} calls" if count > 1 else "")
-        wait = self.rules.wait_s(count, chance)
+        wait = 0.0 if error.is_corrected else self.rules.wait_s(count, chance)
         if error.retry_after_s is not None:  # obeyed; the random part keeps clients apart
             wait = max(wait, error.retry_after_s + self.rules.first_wait_s * 0.5 * chance)
         if elapsed_s + wait > self.rules.time_s:

@@ -249,7 +249,7 @@ def test_a_refusal_that_teaches_something_is_asked_again_at_once():
         async def generate(self, messages, tools, options=ReplyOptions()):
             if not self.asked:
                 self.asked.append(((), "auto"))
-                raise ModelError("unknown field", status=400, retryable=True, retry_after_s=0.0)
+                raise ModelError("unknown field", status=400, retryable=True, is_corrected=True)
             return await super().generate(messages, tools, options)
 
     server = Learning(said("OK"), called("web_search"))

@@ -52,6 +52,8 @@ def test_waits_are_random_by_one_half_as_long_as_asked_and_not_begun_beyond_the_
     )
     quota = ModelError("insufficient_quota", status=429, kind="rate_limit", retryable=False)
     assert Tries(Retries()).verdict(quota, 0.0, 0.0) == GiveUp()
+    corrected = ModelError("unknown field", status=400, retryable=True, is_corrected=True)
+    assert Tries(Retries()).verdict(corrected, 0.0, 1.0) == Retry(0.0)
 
 
 def test_the_same_error_three_times_is_given_up_with_the_evidence():

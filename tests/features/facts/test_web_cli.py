@@ -23,6 +23,7 @@ from tests.commands import agent_env
 from tests.noting_server import answering
 from tests.plans import QUIET
 
+pytestmark = pytest.mark.usefixtures("hurried")
 KEY = "planted-0123456789-Zq"
 WEB = ("run", "time-puzzles", "--limit", "1", "--condition", "web")
 

@@ -125,8 +125,8 @@ def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
     assert found.right.value == 1.0
 
 
-def test_calls_are_retried_and_every_attempt_is_in_the_trace(run):
-    retries = Retries(attempts=30, first_wait_s=0.001)
+def test_calls_are_retried_and_every_attempt_is_in_the_trace(hurried, run):
+    retries = Retries(attempts=30, first_wait_s=0.001, longest_wait_s=0.01)
     judged(run, *TRUTHFUL, errors={"429": 0.3, "500": 0.2}, calls=CallOptions(retries=retries))
     events = list(map(_last, Run(run).traces()))
     assert all(event.calls[-1].reply is not None for event in events)
