@@ -4,7 +4,10 @@ import json
 
 import pytest
 
-from tests.commands import agent_env
+from agent_env.wiring.models import make_model
+from agent_env.wiring.trust import own_plugins
+from tests.commands import agent_env, serving
+from tests.fake_server import FakeServer, model_policy
 
 METADATA = "Metadata-Version: 2.1\nName: {name}\nVersion: 0.1\n"
 
@@ -184,6 +187,52 @@ def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(with_pac
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
     (ended,) = with_packages(("resume", "run"), paths=[tmp_path], cwd=tmp_path)
     assert (ended.returncode, "changed since run began: die 99: added" in ended.stderr) == (2, True)
+
+
+ECHO = """
+from dataclasses import replace
+from agent_env.sdk.family import Feature
+from agent_env.sdk.inside import Check, StartedServer
+from agent_env.sdk.records import Record
+
+class Settings(Record):
+    said: str
+
+class Servers:
+    def has(self, model):
+        return model == "echo"
+
+    def of_run(self, options, its, note):
+        if not self.has(options.model):
+            return options, None
+        return replace(options, model="compatible/echo", base_url="URL"), Settings(said="nothing")
+
+    async def start(self, run, model, url, settings, note, stack):
+        async def is_up():
+            return True
+
+        stack.callback(note, "echo: ended")
+        return StartedServer(url, Settings(said="it is up"), is_up, is_known=True)
+
+def checks():
+    return [Check("echo", True, "hears you")]
+
+FEATURE = Feature("echo", settings=Settings, servers=Servers(), checks=checks)
+"""
+
+
+def test_it_can_bring_a_model_whose_server_the_run_starts(with_packages, tmp_path):
+    installed(tmp_path, "echo", "echo:FEATURE")
+    run = ("run", "time-puzzles", "--model", "echo", "--limit", "1", "--condition", "base",
+           "--out", "run")  # fmt: skip
+    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
+        (tmp_path / "echo.py").write_text(ECHO.replace("URL", url))
+        ran, doctor = with_packages(run, ("doctor", "--json"), paths=[tmp_path], cwd=tmp_path)
+    assert (ran.returncode, ran.stderr.count("echo: ended")) == (0, 1), ran.stderr
+    manifest = json.loads((tmp_path / "run/run.json").read_text())
+    assert manifest["model"] == "compatible/echo"
+    assert manifest["features"] == {"echo": {"said": "it is up"}}
+    assert json.loads(doctor.stdout)["echo"] == {"ok": True, "says": "hears you"}
 
 
 MODULE = """
