@@ -26,7 +26,7 @@ from mcp import Client, StdioServerParameters
 
 import agent_env as ae
 from agent_env.features.mcp.hosts import Hosts
-from agent_env.features.mcp.records import McpServer, mcp_traits
+from agent_env.features.mcp.records import McpServer
 from agent_env.features.mcp.servers import read_servers
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, Reply, ToolCall, ToolSpec
@@ -98,7 +98,7 @@ async def ours(folder: Path) -> float:
     hosts = Hosts([server], folder, print, own_call())
     try:
         async with hosts.episode() as episode:
-            tool = episode.tool(mcp_traits([server])["echo"])
+            tool = episode.tool(server.traits(server.offered[0]))
             assert tool is not None
             return await cpu_ms(lambda at: tool.run({"text": f"word {at}"}))
     finally:
