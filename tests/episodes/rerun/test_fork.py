@@ -64,12 +64,6 @@ def test_an_edited_result_and_other_tools_make_another_story(tmp_path, parent):
     assert fork_row[2].metrics["exact_match"] == 0.0
 
 
-@pytest.mark.parametrize(("at", "line"), [(9, "has 4 steps; --at 9 is none"), (4, "is the answer")])
-def test_a_step_that_is_none_is_said(parent, at, line):
-    with pytest.raises(ConfigError, match=line):
-        step_of(Recording.of(read_trace(parent)), at)
-
-
 def test_edits_name_calls_by_number_or_id(tmp_path, parent):
     step = step_of(Recording.of(read_trace(parent)), 1)
     (call,) = step.reply.message.tool_calls

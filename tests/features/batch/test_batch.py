@@ -259,20 +259,6 @@ def test_resume_has_the_last_word_on_whether_it_waits(server, tmp_path):
     assert Run(tmp_path / "r").manifest.features == {"batch": {"dir": None, "detach": False}}
 
 
-def test_a_folder_of_batches_that_somebody_names_is_not_written_to(server, tmp_path):
-    files, theirs = tmp_path / "wave", {"XDG_STATE_HOME": str(tmp_path / "state of them")}
-    ask = (
-        "run", "time-puzzles", "--limit", "1", "--condition", "base", "--model", "compatible/x",
-        "--batch-dir", str(files), "--detach", "--out", str(tmp_path / "r"),
-    )  # fmt: skip
-    assert agent_env(*ask).returncode == 0
-    before = sorted(files.iterdir())
-    done = agent_env("resume", str(tmp_path / "r"), env=theirs)
-    assert done.returncode == 2
-    assert f"features.batch.dir {files}" in done.stderr
-    assert sorted(files.iterdir()) == before
-
-
 def test_a_run_without_batches_cannot_be_detached(server, tmp_path):
     assert run(server, tmp_path / "r").returncode == 0
     done = agent_env("resume", str(tmp_path / "r"), "--detach", env=server.keys)

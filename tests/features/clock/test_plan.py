@@ -11,7 +11,6 @@ from agent_env.features.clock.plan import on_their_days
 from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.fork import fork
-from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.options.run_options import ForkOptions, RunOptions
 from agent_env.runs.planning.conditions import conditions_of
 from agent_env.runs.planning.draft import Draft, with_features
@@ -51,7 +50,7 @@ def test_hosted_tools_do_not_go_with_a_day():
         conditions("web", days=(A,), parameters={"hosted_tools": True})
 
 
-def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
+def test_tools_of_others_have_the_real_clock():
     own = ToolTraits(name="lookup", path="tools.py:lookup")
     condition = Condition(name="lookup", tools=("lookup",), own_tools=(own,))
     notes = []
@@ -59,8 +58,6 @@ def test_tools_of_others_have_the_real_clock_and_whole_tables_no_day():
     days = [with_modifier(condition, DAY, day) for day in ("2200-01-01", "2201-01-01")]
     on_their_days(made, days, task_of(RunOptions("time-puzzles"), {}), notes.append)
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
-    with pytest.raises(ConfigError, match="sql~on-1995-06-01': sql shows whole tables"):
-        conditions("base", "sql~on-1995-06-01")
 
 
 def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
@@ -89,6 +86,3 @@ def test_a_question_that_states_its_day_needs_no_other(tmp_path):
     for options in (shown, (*shown, "book=closed", "domains=offices"), (*shown, "phrasings=1")):
         questions = samples_of(RunOptions("tdbench", limit=60, options=options)).samples
         assert all(sample.now[:4] in sample.question for sample in questions)
-    options = GenerateOptions("time-puzzles", tmp_path / "x.jsonl", options=("present=true",))
-    with pytest.raises(ConfigError, match="run makes and asks them: agent-env run time-puzzles"):
-        asyncio.run(make_set(options, QUIET))

@@ -136,10 +136,7 @@ def test_the_pages_of_the_sealed_web_are_found_again_by_what_they_say(
     assert missed / (found + missed) < 0.1
 
 
-def test_samples_without_facts_and_files_without_samples_say_so(tmp_path, waterloo):
+def test_samples_without_facts_say_so(tmp_path, waterloo):
     pages = corpus(tmp_path, PAGES)
     with pytest.raises(ConfigError, match="name no facts that a page could prove"):
         proved(tmp_path, [waterloo.model_copy(update={"proofs": (), "evidence": ()})], pages)
-    (tmp_path / "no.jsonl").write_text('{"question": "When?"}\n')
-    with pytest.raises(ConfigError, match="holds no samples; make them with"):
-        asyncio.run(prove(tmp_path / "no.jsonl", pages, tmp_path / "o", False, print))

@@ -5,8 +5,6 @@ import json
 
 import pytest
 
-from agent_env.errors import ConfigError
-from agent_env.families.time_puzzles.task import make_task as time_puzzles
 from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.generating import TimedOptions
 from agent_env.families.timed_facts.score import score
@@ -14,7 +12,6 @@ from agent_env.families.timed_facts.task import make_task
 from agent_env.features.extraction.extraction import read_extraction
 from agent_env.features.extraction.solver import TIES, Fact, Query, solve
 from agent_env.features.extraction.strategies import ORDERS
-from agent_env.graph.strategies import make_strategy
 from agent_env.records.schema import Condition
 from tests.families.timed_facts.asking import REFERENCE, ask, episode
 
@@ -72,9 +69,6 @@ def test_worked_examples_tie_breaks_and_contexts_are_right():
     assert "the one meant is the last to end before, or the first to end after" in message.content
     (plain,) = TASK.prompt(sample, Condition(name="base"))
     assert "begin in the same month" not in plain.content
-    task, condition = time_puzzles(), Condition(name="base", strategy="standard")
-    with pytest.raises(ConfigError, match="unknown strategy 'standard'; known: tool-loop, "):
-        make_strategy(condition, task.prompt, of_task=task.strategies)
 
 
 L1 = TASK.sample_type(
