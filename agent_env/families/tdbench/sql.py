@@ -142,15 +142,21 @@ def batch_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> st
     return str(tree.sql(dialect="duckdb"))
 
 
-def current_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
+@lru_cache(maxsize=1000)
+def current_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> SqlTemplate:
     """What holds as of `now`."""
     now = placeholder("now")
     tree = _base(table, keys, answers).where(column("start") <= now, ends_after(column("end"), now))
     return SqlTemplate(tree, (*key_marks(keys), "now"))
 
 
+@lru_cache(maxsize=1000)
 def ranked_sql(
-    table: str, keys: Sequence[str], answers: Sequence[str], within: Sequence[str], number: int
+    table: str,
+    keys: tuple[str, ...],
+    answers: tuple[str, ...],
+    within: tuple[str, ...],
+    number: int,
 ) -> SqlTemplate:
     """The n-th row by start; of each value of the columns `within`, where there are some."""
     window = exp.Window(
@@ -166,8 +172,9 @@ def ranked_sql(
     )
 
 
+@lru_cache(maxsize=1000)
 def longest_sql(
-    table: str, keys: Sequence[str], answers: Sequence[str], length: int
+    table: str, keys: tuple[str, ...], answers: tuple[str, ...], length: int
 ) -> SqlTemplate:
     """The longest of the rows that ended; several where they are equally long. `length` is that of
     the table's dates as text."""
@@ -223,7 +230,8 @@ def _begins_before_end(one: str, other: str) -> Any:
     return exp.or_(column("start", one) < end, end.is_(exp.Null()))
 
 
-def duration_sql(table: str, keys: Sequence[str], answers: Sequence[str]) -> SqlTemplate:
+@lru_cache(maxsize=1000)
+def duration_sql(table: str, keys: tuple[str, ...], answers: tuple[str, ...]) -> SqlTemplate:
     """The days that two rows share, each identified by its group, its answers and its start."""
     marks = (*key_marks(keys), *(f"answer_{n}" for n in range(len(answers))), "start")
     pairs = list(zip((*keys, *answers, "start"), marks, strict=True))
@@ -292,6 +300,8 @@ class Engines:
         self._sqlite = sqlite3.connect(":memory:")
         self._duckdb = duckdb.connect(":memory:")
         self._duckdb.execute("SET threads = 1")
+        self._rows: dict[str, Rows] = {}
+        """Of each query that both have run."""
         for table in tables:
             self._load(table)
 
@@ -313,11 +323,15 @@ class Engines:
         return tuple(self._sqlite.execute(text).fetchall())
 
     def both(self, sql: dict[str, str]) -> Rows:
-        """The rows of both engines; GoldError where they differ."""
+        """The rows of both engines; GoldError where they differ. A query is run once: a small table
+        gives the same ones again and again."""
+        if (rows := self._rows.get(sql["sqlite"])) is not None:
+            return rows
         one = self.sqlite(sql["sqlite"])
         other = tuple(self._duckdb.execute(sql["duckdb"]).fetchall())
         if sorted(one, key=repr) != sorted(other, key=repr):
             raise GoldError(f"SQLite gives {one}, DuckDB {other} for {sql['sqlite']}")
+        self._rows[sql["sqlite"]] = one
         return one
 
     def run_batches(self, batches: Sequence[Batch]) -> list[list[Rows]]:
