@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from itertools import islice
 from typing import Protocol
 
@@ -118,22 +120,41 @@ class FullText:
         if not words:
             return []
         try:
-            rows = self._db.execute(
-                "SELECT url, title, text FROM search WHERE search MATCH ? "
-                "ORDER BY bm25(search, 4.0, 1.0), url LIMIT ?",
-                (" OR ".join(f'"{word}"' for word in self._rare_words(words)), CANDIDATES),
-            ).fetchall()
+            rows = self._ranked(words)
+            hits = titled_first(
+                [Hit(url=url, title=title, snippet="") for url, title in rows], query
+            )
+            texts = ((hit, self._text(rows[hit.url, hit.title])) for hit in hits)
+            shown = ((hit, text) for hit, text in texts if covers(hit.title, text, words))
+            return [
+                hit.model_copy(update={"snippet": snippet(text, words)})
+                for hit, text in islice(shown, limit)
+            ]
         except sqlite3.Error as exc:
             raise SearchError(f"full-text search failed: {exc}") from exc
-        texts = {url: text for url, _, text in rows}
-        hits = titled_first(
-            [Hit(url=url, title=title, snippet="") for url, title, _ in rows], query
+
+    def _ranked(self, words: list[str]) -> dict[tuple[str, str], int]:
+        """Address and title of the CANDIDATES by BM25, equal ones by address, with their rows. What
+        is stored of a page is read for these alone: a word may be on thousands."""
+        scores = self._db.execute(
+            "SELECT bm25(search, 4.0, 1.0), rowid FROM search WHERE search MATCH ?",
+            (" OR ".join(f'"{word}"' for word in self._rare_words(words)),),
+        ).fetchall()
+        if not scores:
+            return {}
+        last, _ = nsmallest(CANDIDATES, scores)[-1]
+        by_row = {row: score for score, row in scores if score <= last}
+        pages = self._db.execute(
+            "SELECT rowid, url, title FROM search WHERE rowid IN (SELECT value FROM json_each(?))",
+            (json.dumps([*by_row]),),
+        ).fetchall()
+        pages.sort(key=lambda page: (by_row[page[0]], page[1]))
+        return {(url, title): row for row, url, title in pages[:CANDIDATES]}
+
+    def _text(self, row: int) -> str:
+        return str(
+            self._db.execute("SELECT text FROM search WHERE rowid = ?", (row,)).fetchone()[0]
         )
-        shown = (hit for hit in hits if covers(hit.title, texts[hit.url], words))
-        return [
-            hit.model_copy(update={"snippet": snippet(texts[hit.url], words)})
-            for hit in islice(shown, limit)
-        ]
 
     def _rare_words(self, words: list[str]) -> list[str]:
         return words if self.size() < MANY else rare_words(words, self._pages_with, POSTINGS)
@@ -159,8 +180,19 @@ def rare_words(words: Iterable[str], pages_with: Callable[[str], int], most: int
 
 def covers(title: str, text: str, words: list[str]) -> bool:
     """Whether a page holds enough of a query's words to be a hit."""
-    page_words = set(_WORD.findall(f"{title} {text}".lower()))
-    return sum(word in page_words for word in words) >= COVERAGE * len(words)
+    page = f"{title} {text}".lower()
+    held = sum(next(_places(page, word), None) is not None for word in words)
+    return held >= COVERAGE * len(words)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    """Where the word of letters and digits stands in the text as a whole word."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            yield at
+        at = text.find(word, end)
 
 
 def hit_of(page: Page, words: Sequence[str]) -> Hit | None:
@@ -184,10 +216,8 @@ def snippet(text: str, words: Iterable[str]) -> str:
     plain = _ADDRESS.sub("", text)
     if len(plain) <= SNIPPET:
         return plain.replace("\n", " ")
-    wanted, places = set(words), [(0, "")]
-    for match in _WORD.finditer(plain.lower()):
-        if match[0] in wanted:
-            places.append((match.start(), match[0]))
+    lower = plain.lower()
+    places = [(0, ""), *sorted((at, word) for word in {*words} for at in _places(lower, word))]
     best, most, last = (0, 0), 0, 0
     held: Counter[str] = Counter()
     for at, word in places:
