@@ -379,17 +379,9 @@ def test_a_stated_constraint_that_no_wrong_date_meets_was_dropped(answer, failur
     assert told("web", answer, messages=SEARCHED).failure in ("not found", "dropped a constraint")
 
 
-@pytest.mark.parametrize(
-    "output",
-    [
-        "Error: wrong arguments: query: Field required",
-        "Error: there is no tool 'search' here; tools you can call: web_search",
-        "Error: the arguments are not valid JSON (line 1); send one object",
-        "Error: the arguments must be a JSON object, not list",
-    ],
-)
-def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half(output):
-    bad, good = ("web_search", "{}", output), ("web_search", '{"query": "x"}', "[1] y")
+def test_calls_that_could_not_be_run_are_malformed_where_they_are_more_than_half():
+    bad = ("web_search", "{}", "Error: wrong arguments: query: Field required")
+    good = ("web_search", '{"query": "x"}', "[1] y")
     found = told("web", "1960-07-25", messages=called(bad, bad, good))
     assert found.failure == "malformed calls (2 of 3)"
     assert told("web", "1960-07-25", messages=called(bad, good)).failure == "not found"

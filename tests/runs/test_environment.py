@@ -67,19 +67,6 @@ def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
     _with(_options(tmp_path / "r"), use)
 
 
-def test_limits_end_an_episode_as_in_any_run(tmp_path):
-    async def use(environment):
-        episode = await _first(environment)
-        await episode.reset()
-        turn = await episode.step(_calls("a"))
-        assert turn.new[-1].content.startswith("This is your last reply")
-        turn = await episode.step(_calls("b"))
-        assert turn.done
-        assert turn.episode.stop_reason == "steps"
-
-    _with(_options(tmp_path / "r", limits={"steps": 2}), use)
-
-
 async def test_a_folder_opened_again_goes_on_counting(tmp_path):
     folder, repeats = await make_environment(_options(tmp_path / "r")), []
     for _ in range(2):
