@@ -108,8 +108,6 @@ def test_closed_book_golds_hold_in_the_world(family, seed):
 
 
 def test_a_closed_book_asks_for_no_empty_answer(tmp_path):
-    with pytest.raises(ConfigError, match="closed-book with answers=none: no table proves"):
-        make(TIMEQA, 5, setting="closed-book", answers=("none",))
     table = tmp_path / "intervals.csv"
     table.write_text(
         "subject,relation,object,start,end\n"

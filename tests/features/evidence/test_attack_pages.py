@@ -3,7 +3,6 @@
 A page whose dates have moved is at peace with itself; one that refutes itself is found out.
 """
 
-import asyncio
 from dataclasses import replace
 from datetime import date, timedelta
 from random import Random
@@ -19,14 +18,11 @@ from agent_env.features.evidence.attack_pages import (
     mentions,
     moved,
 )
-from agent_env.features.evidence.overlay import OverlayFetcher, OverlaySearch, overlay_of
 from agent_env.features.facts.site.render import render_all
 from agent_env.features.facts.site.sheet import LEVELS
 from agent_env.features.facts.tables.tables import shipped_tables
-from agent_env.records.disturbance import ChangedPage, Disturbance, SampleAttack
-from agent_env.records.pages import Hit, Page
-from agent_env.records.schema import Proof, Sample
-from agent_env.web.opened import Web
+from agent_env.records.pages import Page
+from agent_env.records.schema import Proof
 from tests.features.evidence.refuting import contradictions
 
 URL = "https://encyclopedia.example/article/Falklands_War"
@@ -134,41 +130,6 @@ def test_answers_and_dates_move_as_they_are_written():
     assert moved(text, lambda day: day.replace(year=1990)) == (
         "It was on 2 April 1990.\n- Report\n- List <https://l.example/x>"
     )
-
-
-class Three:
-    name = "web"
-
-    async def search(self, query, limit):
-        titles = ("Falklands War", "Falkland Islands", "Falkirk")
-        return [Hit(url=f"https://{t[:8]}.example", title=t, snippet=t) for t in titles][:limit]
-
-    async def fetch(self, url):
-        return PAGE
-
-
-def test_its_pages_have_their_place_in_every_search_that_fits_and_can_be_opened():
-    url = "https://records.example/entry/1"
-    page = ChangedPage(was=None, url=url, title="Falklands War", text="It began in 1990.")
-    attack = SampleAttack(
-        name="contradiction", variant="1", planted=("1990-05-01",), pages=(page,), ranks={url: 2}
-    )
-    sample = Sample(id="a", task="t", gold=(), attacks=(attack,))
-    its = Disturbance(suffix="attacked-contradiction", attack="contradiction")
-    assert overlay_of(sample, replace_attack(its, "instruction"), None) is None
-    overlay = overlay_of(sample, its, None)
-    assert overlay is not None
-    web = Web(Three(), Three(), foreign=False)
-    search = OverlaySearch(web, overlay)
-    found = asyncio.run(search.search("the Falklands", 2))
-    assert [hit.title for hit in found] == ["Falklands War", "Falklands War"]
-    assert found[1].url == url
-    assert url not in {hit.url for hit in asyncio.run(search.search("nothing alike", 5))}
-    assert asyncio.run(OverlayFetcher(web, overlay).fetch(url)).text == "It began in 1990."
-
-
-def replace_attack(its, name):
-    return its.model_copy(update={"attack": name})
 
 
 WAR = (

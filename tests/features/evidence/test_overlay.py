@@ -21,7 +21,7 @@ from agent_env.features.evidence.overlay import (
 )
 from agent_env.features.facts.tables.articles import article_url, event_title
 from agent_env.features.facts.tables.tables import shipped_tables
-from agent_env.records.disturbance import Disturbance, SampleAblation
+from agent_env.records.disturbance import ChangedPage, Disturbance, SampleAblation, SampleAttack
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Sample, World
 from agent_env.scoring.evidence import stands_in
@@ -143,9 +143,18 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
     assert found(laid) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
     assert opened(laid, "https://w.example/new").text == "text of another day"
     url = "https://planted.example/a"
-    laid = Overlay(pages={url: page(url, "a false word")}, ranks={url: 1})
-    assert found(laid, query="false date of it")[0] == url
-    assert url not in found(laid, limit=9, query="unrelated")
+    false = ChangedPage(was=None, url=url, title="A page", text="a false word")
+    for name, rank in (("false-page", 1), ("contradiction", 2)):
+        attack = SampleAttack(
+            name=name, variant="1", planted=("x",), pages=(false,), ranks={url: rank}
+        )
+        attacked = sample.model_copy(update={"attacks": (attack,)})
+        its = Disturbance(suffix=f"attacked-{name}", attack=name)
+        assert overlay_of(attacked, its.model_copy(update={"attack": "instruction"}), None) is None
+        laid = overlay(attacked, its, web)
+        assert found(laid, query="false date of it").index(url) == rank - 1
+        assert url not in found(laid, limit=9, query="unrelated")
+        assert opened(laid, url).text == "a false word"
 
 
 def page(url, text, title="A page"):

@@ -24,20 +24,6 @@ def _mean(log, metric):
     return sum(values) / len(values)
 
 
-@pytest.mark.parametrize(
-    ("path", "theirs"),
-    [
-        ("inspect/tool.eval", {"match": 1.0, "brief": 1.0}),
-        ("inspect/head.eval", {"match": 2 / 3, "brief": 0.0}),
-    ],
-)
-def test_means_are_those_that_inspect_gives(path, theirs):
-    """`log.results`."""
-    pytest.importorskip("inspect_ai", reason="needs the extra inspect")
-    log = _log(path)
-    assert {name: _mean(log, name) for name in theirs} == pytest.approx(theirs)
-
-
 @pytest.mark.parametrize("model", ["plain", "head"])
 def test_lm_eval_names_a_mean_by_metric_and_filter(model):
     (file,) = (LOGS / f"lm-eval/{model}").glob("results_*.json")
