@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from tests.commands import agent_env
 
 
@@ -27,27 +25,6 @@ def test_the_file_gives_the_options_and_the_command_line_goes_before_it(tmp_path
     (tmp_path / "given/made/episodes/base/tp-1-00001.1.jsonl").unlink()
     file.unlink()
     assert agent_env("resume", "given/made", cwd=tmp_path).returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("seed = 1\nlimt = 3", "run.toml:2: limt: there is no such option; did you mean 'limit'?"),
-        ("limit = 'many'", "run.toml:1: limit: Input should be a valid integer"),
-        ("limit = true", "run.toml:1: limit: True is not a value; write a text or a number"),
-        ("limit = [1]", "run.toml:1: limit: [1] is not a value; write a text or a number"),
-        ("stream = 1", "run.toml:1: stream: write true or false, not 1"),
-        ("limit = 1 2", "run.toml:1: is not TOML: "),
-        ("config = 'x'", "run.toml:1: config: there is no such option"),
-    ],
-)
-def test_a_mistake_in_it_is_one_line_with_file_line_and_key(text, problem, tmp_path):
-    (tmp_path / "run.toml").write_text(text)
-    done = agent_env("run", "time-puzzles", "--config", "run.toml", cwd=tmp_path)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith(f"agent-env: {problem}")
-    gone = agent_env("run", "time-puzzles", "--config", "none.toml", cwd=tmp_path)
-    assert gone.stderr.startswith("agent-env: --config none.toml cannot be read: ")
 
 
 def test_run_help_is_short_and_help_all_has_every_option():

@@ -22,6 +22,19 @@ FILES = {
     "syntax.py": "def f(:\n",
     "small.csv": "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n",
     "full/mine.txt": "",
+    "posts.csv": "order,who,start,end\na,b,2001-01-01,\na,c,2002-01-01,\n",
+    "single.csv": "order,who,start,end\na,b,2001-01-01,\n",
+    "later.csv": "order,who,start,end\na,b,2101-01-01,\na,c,2102-01-01,\n",
+    "name.toml": "seed = 1\nlimt = 3",
+    "number.toml": "limit = 'many'",
+    "truth.toml": "limit = true",
+    "list.toml": "limit = [1]",
+    "flag.toml": "stream = 1",
+    "broken.toml": "limit = 1 2",
+    "config.toml": "config = 'x'",
+    "empty-command.toml": "command = []",
+    "no-command.toml": 'comand = ["sh"]',
+    "no-end.toml": 'command = ["sh"',
 }
 MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 """COMMAND => the begin of what is said."""

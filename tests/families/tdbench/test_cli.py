@@ -112,16 +112,3 @@ def test_a_table_as_it_comes_is_examined_and_asked_by_the_command_that_is_shown(
     assert "asked by" not in said  # the command states all roles
     assert "könige.csv: encoding cp1252" in said
     assert "9 queries of the kind relation: " in said
-
-
-def test_a_mistake_is_one_line_and_writes_nothing(tmp_path):
-    rows = "order,who,start,end\na,b,2001-01-01,\na,c,2002-01-01,\n"
-    (tmp_path / "posts.csv").write_text(rows)
-    given = [f"tables={tmp_path}/posts.csv", "question=order", "answer=who", "now=2025-01-01"]
-    options = [part for text in given for part in ("--option", text)]
-    code, out, err = typed(
-        "questions", "generate", "tdbench", "--out", tmp_path / "td.jsonl", *options
-    )
-    assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert err.startswith("agent-env: order → who does not hold in posts, in 1 pairs of rows: ")
-    assert [file.name for file in tmp_path.iterdir()] == ["posts.csv"]
