@@ -11,7 +11,6 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +28,7 @@ from agent_env.runs.options.keywords import keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.runs.run import Run
 from agent_env.tasks.features import features
+from tests.audit import watchers
 from tests.commands import agent_env
 from tests.plugged_in import make_foreign
 
@@ -42,11 +42,8 @@ class Seen:
     """What was done in this process while it was looked at."""
 
     fired: list[str] = field(default_factory=list)
-    is_looking: bool = False
 
     def hook(self, event, arguments):
-        if not self.is_looking:
-            return
         text = ""
         if event in ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "import"):
             text = repr(arguments)
@@ -61,18 +58,17 @@ class Seen:
 
 
 SEEN = Seen()
-sys.addaudithook(SEEN.hook)
 
 
 @contextmanager
 def looking():
     """What fires in the block."""
     SEEN.fired.clear()
-    SEEN.is_looking = True
+    watchers.append(SEEN.hook)
     try:
         yield SEEN.fired
     finally:
-        SEEN.is_looking = False
+        watchers.remove(SEEN.hook)
 
 
 def fires(*words, **env):

@@ -22,6 +22,7 @@ from pathlib import Path
 import pytest
 
 import agent_env
+from tests.audit import watchers
 from tests.commands import agent_env as command
 from tests.test_canaries import commands, hostile, payloads
 from tests.test_canaries import folder as folder  # a fixture
@@ -100,7 +101,6 @@ def _is_worker(words):
 
 
 SEEN = Outside()
-sys.addaudithook(SEEN.hook)
 
 
 @contextmanager
@@ -108,10 +108,12 @@ def looking(*own):
     """What is done outside in the block."""
     SEEN.own, SEEN.is_looking = tuple(str(each.resolve()) for each in own), True
     SEEN.done.clear()
+    watchers.append(SEEN.hook)
     try:
         yield SEEN.done
     finally:
         SEEN.is_looking = False
+        watchers.remove(SEEN.hook)
 
 
 @pytest.mark.parametrize("model", ["reference", "compatible/x", "openai/x"])
