@@ -1,5 +1,6 @@
 """Hundreds of mistakes on the command line, each told in one line with exit 2; nothing is made."""
 
+import re
 import shlex
 
 import pytest
@@ -38,6 +39,8 @@ FILES = {
 }
 MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 """COMMAND => the begin of what is said."""
+BAD_FILES = (TESTS / "data/bad_files.txt").read_text().splitlines()
+"""The same <<< what the command's file own.EXTENSION holds, \\n for the end of a line."""
 
 
 @pytest.fixture(scope="module")
@@ -61,3 +64,15 @@ def test_it_is_one_line_that_says_what_and_which_and_what_to_do(mistake, folder)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith(f"agent-env: {says}")
     assert set(folder.iterdir()) == there
+
+
+@pytest.mark.parametrize("mistake", BAD_FILES)
+def test_a_file_that_cannot_be_is_one_line_that_says_where_and_why(mistake, tmp_path):
+    words, _, rest = mistake.partition(" => ")
+    says, _, text = rest.partition(" <<< ")
+    name = re.search(r"own\.\w+|$", words)[0] or "own.json"  # of a command on a folder
+    (tmp_path / name).write_text(text.replace("\\n", "\n"))
+    done = agent_env(*shlex.split(words), cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"agent-env: {says}")
+    assert [file.name for file in tmp_path.iterdir()] == [name]

@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 
-from agent_env.errors import ConfigError
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import timed
 from agent_env.features.extraction.wording import read_query
@@ -123,11 +122,3 @@ def test_a_closed_book_asks_for_no_empty_answer(tmp_path):
                 asked = range(query.reference.first, query.reference.last + 1)
                 known = set().union(*map(months_of, each.own_facts))
                 assert known.issuperset(asked), each.question
-
-
-def test_a_table_that_gives_no_question_is_refused(tmp_path):
-    table = tmp_path / "short.csv"
-    table.write_text("subject,relation,object,start,end\nA,plays_for,B,1990-01,1991-01\n")
-    for family in (TEMPREASON, TIMEQA):
-        with pytest.raises(ConfigError, match=r"short.csv: no question comes out; a topic needs"):
-            make(family, 5, intervals=table)

@@ -65,19 +65,6 @@ def test_questions_facts_and_levels_are_read(tmp_path):
     assert [asked.level for asked in found] == ["L2", "L1", "L3"]
 
 
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        ({**ABRAHAMS, "question": ""}, "question is missing"),
-        ({**ABRAHAMS, "text_answers": {"text": 3}}, "text_answers.text is not a list of texts"),
-        ([1], "is not a JSON object"),
-    ],
-)
-def test_a_broken_line_is_named(tmp_path, item, reason):
-    with pytest.raises(DatasetError, match=f"test.json:2: {reason}"):
-        read(tmp_path, ABRAHAMS, item)
-
-
 LORN = (
     "Ada Lorn plays for Vell Rovers from Jan, 890 to Jan, 893. \n"
     "Ada Lorn plays for Ostrel F.C. from Mar, 893 to Jan, 895. \n"
@@ -134,22 +121,6 @@ def test_a_tie_is_one_answer_by_the_tie_break_that_is_chosen(tmp_path):
         "first-ending": (False, True),
         "last-ending": (True, False),
     }
-
-
-@pytest.mark.parametrize(
-    ("item", "reason"),
-    [
-        ({"sentence": "x", "label": 1},
-         "test.json:1: is not a question of TempReason or TimeQA: it has sentence, label; wanted"),
-        (timebench("Which team did A play for in 1990?", "B", idx="/wiki/A#P54#0"),
-         "test.json: is a file of timeqa; run that task"),
-        (timebench("Which team did A play for in 1990?", "B"),
-         "test.json:1: fact_context and context are missing"),
-    ],
-)  # fmt: skip
-def test_a_file_of_another_paper_is_named(tmp_path, item, reason):
-    with pytest.raises(DatasetError, match=reason):
-        read(tmp_path, item)
 
 
 def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path):

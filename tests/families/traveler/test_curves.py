@@ -170,27 +170,6 @@ def test_what_is_wrong_with_a_folder_is_named(tmp_path, files, reason):
         written(tmp_path / "curves", files)
 
 
-@pytest.mark.parametrize(
-    ("points", "said"),
-    [
-        ([], "the file must be a JSON object"),
-        ({}, "holds no curve"),
-        ({"read book": {"lately": {"1": 0, "2": 1}}}, "unknown adverbial 'lately' of 'read book'"),
-        (curve(0.5), "'just' of 'read book' needs two times or more, has 1"),
-        (curve(0.5, 1.01), "at 60: 1.01 does not lie in"),
-        (curve([0.5, -0.1], 0.5), "at 10: -0.1 does not lie in"),
-        (curve("high", 0.5), "at 10: 'high' does not lie in"),
-        (curve([], 0.5), "at 10: there are no votes"),
-        ({"read book": {"just": {"10": 0.5, "10.0": 0.5}}}, "10 minutes appear twice"),
-        ({"read book": {"just": {"0": 0.5, "5": 0.5}}}, "'0' is not a number of minutes above 0"),
-        ({"read book": {"just": {"soon": 0.5, "5": 0.5}}}, "'soon' is not a number of minutes"),
-    ],
-)
-def test_what_is_wrong_with_a_file_is_named(tmp_path, points, said):
-    with pytest.raises(DatasetError, match=said):
-        measured(tmp_path, points)
-
-
 FUZZYLLI = Path(__file__).parents[2] / "data" / "published" / "fuzzylli"
 
 

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from agent_env.errors import DatasetError
 from agent_env.families.traveler.events import HOME, iso_time, read_events, read_time
 from agent_env.families.traveler.generator import Options, make_samples
 from agent_env.families.traveler.periods import period_of
@@ -57,25 +56,6 @@ def test_own_tables_vocabularies_and_local_times(tmp_path):
     berlin = open_zone("Europe/Berlin")
     assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
     assert iso_time(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("event,subject,time\n", "mine.csv:1: no column 'location'"),
-        (HEAD, "mine.csv: holds 0 events; 1 to 10,000 can be asked"),
-        (HEAD + "swim,Tom,kitchen,2023-01-01T10:00", "mine.csv:2: unknown event 'swim'"),
-        (HEAD + "read book,Ria,kitchen,2023-01-01T10:00", "mine.csv:2: unknown subject 'Ria'"),
-        (HEAD + "read book,,kitchen,2023-01-01T10:00", "mine.csv:2: unknown subject ''"),
-        (HEAD + "read book,Tom,attic,2023-01-01T10:00", "mine.csv:2: unknown location 'attic'"),
-        (HEAD + "read book,Tom,kitchen,2023-13-01T10:00", "mine.csv:2: '2023-13-01T10:00' is not"),
-        (HEAD + "read book,Tom,kitchen,2023-01-01", "mine.csv:2: '2023-01-01' names no time of"),
-        (HEAD + "read book,Tom,kitchen,2023-09-29T22:31", "the speech time 2023-09-29T22:30"),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_named(tmp_path, text, said):
-    with pytest.raises(DatasetError, match=said):
-        read_events(own(tmp_path, text), HOME, NOW, "UTC")
 
 
 @pytest.mark.parametrize(

@@ -47,29 +47,6 @@ def test_tables_and_worlds_are_read_as_written(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("A,rules,B,1900-01-01,", "unknown relation 'rules'"),
-        ("A,manages,B,1900-01-01,1899-01-01", "before the start"),
-        ("A,manages,B,soon,", "start: 'soon' is not a date; write YYYY-MM or YYYY-MM-DD"),
-        ("A,manages,B,1990-13-01,", "start: '1990-13-01' "),
-        ("A,manages,B,1990-02-30,", "start: '1990-02-30' "),
-        ("A,manages,B,1990,", "start: '1990' is a year; write YYYY-MM or YYYY-MM-DD"),
-        ("A,manages,B,1990-01-01,1992", "end: '1992' is a year; write"),
-        ("A,manages,B,,1992-01-01", "start is empty"),
-        ("A,manages,B,01/02/1990,", "start: '01/02/1990' "),
-        ("A,manages,,1990-01-01,", "object is empty"),
-        (",manages,B,1990-01-01,", "subject is empty"),
-    ],
-)
-def test_defects_are_named_by_line(tmp_path, line, reason):
-    file = tmp_path / "intervals.csv"
-    file.write_text(f"subject,relation,object,start,end\n{line}\n")
-    with pytest.raises(DatasetError, match=rf"intervals.csv:2: .*{reason}"):
-        read_intervals(file)
-
-
-@pytest.mark.parametrize(
     ("start", "end", "days"),
     [
         ("1990-05-03", "1991-06-30", (date(1990, 5, 3), date(1991, 6, 30))),
@@ -86,13 +63,6 @@ def test_dates_of_intervals_are_written_in_any_form_of_one_meaning(tmp_path, sta
     file.write_text(f'subject,relation,object,start,end\nA,manages,B,"{start}","{end}"\n')
     (row,) = read_intervals(file)
     assert (row.start, row.end) == days
-
-
-def test_a_missing_column_of_intervals_is_named_with_all(tmp_path):
-    file = tmp_path / "intervals.csv"
-    file.write_text("subject,relation,start,end\nA,manages,1990-01-01,\n")
-    with pytest.raises(DatasetError, match="'object'; wanted are subject, relation, object, start"):
-        read_intervals(file)
 
 
 HEAD = "event,kind,summary,hint,start,end,multi_year_spans,source\n"

@@ -9,7 +9,6 @@ from datetime import date
 
 import pytest
 
-from agent_env.errors import DatasetError
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
 from agent_env.features.papers.tdbench.cli import import_command
@@ -186,23 +185,6 @@ def test_gaps_to_fill_run_with_time(tmp_path):
     assert sample.question == "Fill the gap: The president of Aland is ___"
     assert measure(sample, "Gun Holm, since May 2006")["metrics"]["correct_time"] == 1
     assert measure(sample, "Ada Berg, since May 1992")["metrics"]["outdated"] == 1
-
-
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("[{", "is not JSON"),
-        ('[{"sql_for_db": "select", "qtype": "now"}]', "entry 1: idx: Field required"),
-        ("[]", "holds no questions"),
-        ('[{"idx": 0, "qtype": "now", "sql": "select 1"}]', "entry 1: sql_for_db: Field required"),
-        ('[{"question": "When?", "answers": []}]', "no sql_for_db, but question, answers"),
-        ('[\n{"idx": 0,', r"x.json:2: is not JSON"),
-    ],
-)
-def test_a_broken_file_is_named(tmp_path, content, reason):
-    (tmp_path / "x.json").write_text(content)
-    with pytest.raises(DatasetError, match=reason):
-        read_published(tmp_path, NOW)
 
 
 HEAD = ("Element", "State", "Status", "Start", "End")
