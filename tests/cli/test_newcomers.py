@@ -70,7 +70,8 @@ def test_it_is_one_line_that_says_what_and_which_and_what_to_do(mistake, folder)
 def test_a_file_that_cannot_be_is_one_line_that_says_where_and_why(mistake, tmp_path):
     words, _, rest = mistake.partition(" => ")
     says, _, text = rest.partition(" <<< ")
-    name = re.search(r"own\.\w+|$", words)[0] or "own.json"  # of a command on a folder
+    of_folder = "study.toml" if words.startswith("study") else "own.json"
+    name = re.search(r"own[.\w]+|$", words)[0] or of_folder
     (tmp_path / name).write_text(text.replace("\\n", "\n"))
     done = agent_env(*shlex.split(words), cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)

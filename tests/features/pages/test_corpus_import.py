@@ -210,27 +210,6 @@ def test_a_disk_that_is_full_keeps_what_was_imported(tmp_path):
     assert imported(tmp_path, file)[1].size() == 5000
 
 
-@pytest.mark.parametrize(
-    ("name", "data", "columns", "message"),
-    [
-        ("c.csv", b"x", "", "does not end like a file that can be imported: .jsonl"),
-        ("c.jsonl", lines([{"id": 1, "prose": "x"}]), "",
-         "has no text column; its columns: id, prose; name it: --columns text=NAME"),
-        ("c.jsonl", lines([{"text": "x"}]), "", "has no address column; its columns: text"),
-        ("c.jsonl", lines(ROWS), "text=none", "has no column none; its columns: url, title, text"),
-        ("c.jsonl", lines(ROWS), "prose=x", "--columns 'prose=x' is not ROLE=NAME"),
-        ("c.parquet", b"PAR1 and no more", "", "cannot be read after row 0: "),
-        ("c.jsonl.gz", b"no gzip", "", "cannot be read after row 0: Not a gzipped file"),
-        ("c.jsonl.zst", b"no zstd", "", "cannot be read after row 0: "),
-    ],
-)  # fmt: skip
-def test_a_file_that_cannot_be_read_says_what_to_do(tmp_path, name, data, columns, message):
-    with pytest.raises(ConfigError) as error:
-        imported(tmp_path, written(tmp_path / name, data), columns=columns)
-    assert message in str(error.value)
-    assert [each.name for each in tmp_path.iterdir()] == [name]
-
-
 def test_html_of_a_folder_is_read_in_the_encoding_that_it_names(tmp_path):
     folder = tmp_path / "site"
     folder.mkdir()
