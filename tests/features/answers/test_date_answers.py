@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.features.answers.date_answers import parse_date_answer, parse_date_text
-from tests.features.answers.date_answer_forms import NONE, ONE, SEVERAL, UNREADABLE, A
+from tests import TESTS
 from tests.tables import each
 
 
@@ -24,7 +24,19 @@ def test_no_text_makes_the_reader_fail(text):
     parse_date_answer("MY ANSWER: " + text)
 
 
-READ = [*((text, (A,)) for text in ONE), *SEVERAL, *((text, ()) for text in NONE)]
+A = "1915-07-06"
+FORMS = [
+    (text.replace("\\n", "\n"), outcome)
+    for line in (TESTS / "data/forms/dates.txt").read_text("utf-8").splitlines()
+    for text, _, outcome in [line.rpartition(" => ")]
+    if not line.startswith("== ")
+]
+READ = [
+    (text, () if outcome == "none" else tuple(outcome.split()))
+    for text, outcome in FORMS
+    if not outcome.startswith("! ")
+]
+UNREADABLE = [(text, rule.removeprefix("! ")) for text, rule in FORMS if rule.startswith("! ")]
 
 
 @pytest.mark.parametrize(("text", "dates"), READ)
@@ -32,26 +44,7 @@ def test_dates_are_read_in_every_form_that_models_give_them(text, dates):
     assert parse_date_answer(text).dates == dates
 
 
-NO_DAY, TWO_DAYS = "names a day that does not exist", "writes a date that can mean two days"
-UNCLEAR = {
-    "no text": [None, "  "],
-    "no line that begins with MY ANSWER:": ["The war began on 1982-04-02."],
-    NO_DAY: ["MY ANSWER: 1982-02-30", "MY ANSWER: 1982-04-02, 1982-13-01", "MY ANSWER: 0000-01-01"],
-    TWO_DAYS: ["MY ANSWER: 04/02/1982", "MY ANSWER: 1982-04-02, 04/03/1982"],
-    "names no date": [
-        "MY ANSWER: April 1982",
-        "MY ANSWER: I do not know",
-        "MY ANSWER: 11982-04-02",
-        "MY ANSWER: 1982-04-021",
-    ],
-    "hedges between dates ('or')": ["MY ANSWER: 1982-04-02 or 1982-04-03"],
-    "hedges between dates ('to')": ["MY ANSWER: 1982-04-02 to the end"],
-    "hedges between dates ('not')": ["MY ANSWER: not 1982-04-02"],
-    "names dates and none": ["MY ANSWER: 1982-04-02 / none"],
-}
-
-
-@pytest.mark.parametrize(("text", "rule"), [*UNREADABLE, *each(UNCLEAR)])
+@pytest.mark.parametrize(("text", "rule"), [*UNREADABLE, (None, "no text"), ("  ", "no text")])
 def test_what_gives_no_clear_answer_is_never_read(text, rule):
     reading = parse_date_answer(text)
     assert (reading.dates, reading.rule) == (None, rule)
