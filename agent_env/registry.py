@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points, packages_distributions, version
+from importlib.metadata import EntryPoint, distributions, entry_points, version
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from operator import attrgetter
 from pathlib import Path
@@ -308,14 +308,19 @@ def _entry_points(path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]
 
 def _distribution(module: str) -> str | None:
     """The installed package that has the module; None for one that is merely on the path."""
-    return _distributions(tuple(sys.path)).get(module.partition(".")[0])
+    return _distribution_with(module.partition(".")[0], tuple(sys.path))
 
 
-@lru_cache(maxsize=8)
-def _distributions(path: tuple[str, ...]) -> Mapping[str, str]:
-    """The installed packages by their modules; takes a second, for every package's list of files is
-    read."""
-    return {module: names[0] for module, names in packages_distributions().items()}
+@lru_cache(maxsize=64)
+def _distribution_with(name: str, path: tuple[str, ...]) -> str | None:
+    """The installed package that has this module at its top, as `packages_distributions` tells it
+    of all modules by taking every package's list of files apart."""
+    file = re.compile(rf"^{re.escape(name)}(?:(?:/[^,]*)?\.py|\.[^/,]*\.?(?:so|pyd)),", re.M)
+    for each in distributions():
+        declared = (each.read_text("top_level.txt") or "").split()
+        if name in declared or (not declared and file.search(each.read_text("RECORD") or "")):
+            return each.name
+    return None
 
 
 def load_path(path: str, what: str = "") -> Any:

@@ -39,9 +39,9 @@ WORLDS = {"real": TABLES, "fictional": make_world(400, seed=3)}
 ADDRESS = re.compile(r" <https?://[^>]*>")
 MADE_UP = re.compile(
     r"made[ -]up|invent(?:ed|ion) (?:of|by) this|imaginary|sealed web|no such|table of facts"
-    r"|fiction|this site|test page|keywords:",
-    re.I,
+    r"|fiction|this site|test page|keywords:"
 )
+"""In small letters."""
 
 
 @cache
@@ -60,7 +60,7 @@ def test_articles_are_long_and_say_nothing_of_what_they_are(name):
     assert median(lengths) >= 400
     for level in LEVELS:
         for sheet in pages(name, level):
-            assert not MADE_UP.search(f"{sheet.title}\n{sheet.text}"), sheet.url
+            assert not MADE_UP.search(f"{sheet.title}\n{sheet.text}".lower()), sheet.url
             assert sheet.truth, sheet.url
             assert "sealed-web" in sheet.html
 
@@ -177,20 +177,23 @@ def test_a_shifted_world_has_no_trace_of_the_true_date(name):
         if moved is None:
             continue
         title = event_title(row.event)
-        true = list(traces(tables, title, row))
+        true = list(traces(name, title, row))
         assert len(true) > 3
         after = render_all(with_event(tables, moved), LEVELS["hard"])
+        word = max(title.casefold().split(), key=len)
         for sheet in after:
+            if word not in f"{sheet.title} {sheet.text}".casefold():
+                continue  # it does not name the event
             about = title.casefold() in sheet.title.casefold()
             for line in plain(sheet).splitlines():
                 if about or title.casefold() in line.casefold():
                     assert not [each for each in true if each in line], (sheet.url, line)
 
 
-def traces(tables, title, row):
+def traces(name, title, row):
     """What the plain article states and no table without the event would: its days in words, with
     weekdays, and in other calendars."""
-    (article,) = (s for s in render_all(tables, LEVELS["hard"]) if s.url == article_url(title))
+    (article,) = (s for s in pages(name, "hard") if s.url == article_url(title))
     own = [each.first for each in (row.start, row.end)]
     for line in plain(article).splitlines():
         if re.match(r"(?:Julian|Hebrew|Persian|Coptic|Ethiopic|ISO week): ", line):
