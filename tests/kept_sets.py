@@ -1,9 +1,13 @@
 """A set of questions is made once in a test process: family, number, seed and options give the same
-bytes, as `tests/families` asserts by calling the families themselves."""
+bytes, as `tests/families` asserts by calling the families themselves. The pages on which two worlds
+differ, a pure function of their tables, are rendered once, too."""
 
 import re
 from functools import lru_cache
 
+from agent_env.families.time_puzzles import shift as of_puzzles
+from agent_env.families.timed_facts import shift as of_timed_facts
+from agent_env.features.facts.site.render import render_changed
 from agent_env.tasks.family import Family
 
 MOST = 100
@@ -21,3 +25,4 @@ def make_tier(family, count, seed, chosen, tier):
 def keep_sets():
     """From now on."""
     Family.make_tier = make_tier
+    of_puzzles.render_changed = of_timed_facts.render_changed = lru_cache(MOST)(render_changed)
