@@ -6,6 +6,7 @@ Few tests of many tasks each, as every evaluation costs Inspect half a second.
 import logging
 import math
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -19,19 +20,13 @@ from agent_env.runs.run import Run
 from agent_env.runs.scores.score import score_folder
 from agent_env.testing.fakes import answer, calls
 from agent_env.wiring.registry import task_names
+from tests.lazy_modules import LazyModule
 
-inspect_ai = pytest.importorskip("inspect_ai", reason="needs the extra inspect")
-
-from inspect_ai.log import read_eval_log  # noqa: E402
-from inspect_ai.model import ChatCompletionChoice, ModelOutput, get_model  # noqa: E402
-
-from agent_env.features.interop.inspect_chat import (  # noqa: E402
-    STOPS,
-    from_inspect,
-    to_inspect,
-    to_usage,
-)
-from agent_env.features.interop.inspect_tasks import TASKS, episode_score  # noqa: E402
+pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra inspect")
+inspect_ai = LazyModule("inspect_ai")
+inspect_log, inspect_model = LazyModule("inspect_ai.log"), LazyModule("inspect_ai.model")
+inspect_chat = LazyModule("agent_env.features.interop.inspect_chat")
+inspect_tasks = LazyModule("agent_env.features.interop.inspect_tasks")
 
 ASKED = {
     "time-puzzles": {"condition": "web+python+cal", "count": 1, "sandbox": "unsafe-subprocess"},
@@ -55,16 +50,18 @@ def model_of(policy):
             for t in tools
         )
         options = ReplyOptions("none" if choice == "none" else "auto")
-        reply = policy(tuple(from_inspect(message) for message in messages), specs, options)
-        stop = STOPS.get(reply.finish_reason or "", "model_length")
-        message = to_inspect(reply.message, "reference")
-        return ModelOutput(
+        reply = policy(
+            tuple(inspect_chat.from_inspect(message) for message in messages), specs, options
+        )
+        stop = inspect_chat.STOPS.get(reply.finish_reason or "", "model_length")
+        message = inspect_chat.to_inspect(reply.message, "reference")
+        return inspect_model.ModelOutput(
             model="reference",
-            choices=[ChatCompletionChoice(message=message, stop_reason=stop)],
-            usage=to_usage(reply.usage),
+            choices=[inspect_model.ChatCompletionChoice(message=message, stop_reason=stop)],
+            usage=inspect_chat.to_usage(reply.usage),
         )
 
-    return get_model("mockllm/reference", custom_outputs=output, memoize=False)
+    return inspect_model.get_model("mockllm/reference", custom_outputs=output, memoize=False)
 
 
 def policy(messages, tools, options):
@@ -100,7 +97,7 @@ def test_every_family_gets_the_scores_of_our_own_run(tmp_path):
     questions.write_text('{"question": "The year after 1999?", "answer": "2000"}\n')
     asked = {**ASKED, "qa": {"condition": "base", "dataset": str(questions)}}
     assert set(asked) == set(task_names())
-    tasks = [TASKS[family](**parameters) for family, parameters in asked.items()]
+    tasks = [inspect_tasks.TASKS[family](**parameters) for family, parameters in asked.items()]
     logs = evaluate(tasks, tmp_path / "logs", model=model_of(policy))
     theirs = {
         f"{family} {sample.id}": _result(sample)
@@ -156,7 +153,7 @@ def failing(messages, tools, options):
 
 
 def _puzzle(policy, parameters, **changes):
-    task = TASKS["time-puzzles"](condition="explicit+cal", count=1, **parameters)
+    task = inspect_tasks.TASKS["time-puzzles"](condition="explicit+cal", count=1, **parameters)
     return inspect_ai.task_with(task, model=model_of(policy), **changes)
 
 
@@ -193,9 +190,9 @@ def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path):
 
 def _score_again(file):
     """The log as a stranger has it is enough."""
-    log = read_eval_log(file)
+    log = inspect_log.read_eval_log(file)
     before = log.samples[0].scores["episode_score"]
     assert before.answer == "1066-10-14"
-    scored = inspect_ai.score(log, episode_score(), action="overwrite")
+    scored = inspect_ai.score(log, inspect_tasks.episode_score(), action="overwrite")
     again = scored.samples[0].scores["episode_score"]
     assert (again.answer, repr(again.value)) == (before.answer, repr(before.value))  # with nan

@@ -1,18 +1,19 @@
 """What a user writes behind -T becomes the options of a run; mistakes are told in one line."""
 
 from datetime import date
+from importlib.util import find_spec
 
 import pytest
 
 from agent_env.errors import ConfigError
+from tests.lazy_modules import LazyModule
 
-pytest.importorskip("inspect_ai", reason="needs the extra inspect")
-
-from agent_env.features.interop.inspect_tasks.parameters import run_options
+pytestmark = pytest.mark.skipif(not find_spec("inspect_ai"), reason="needs the extra inspect")
+module = LazyModule("agent_env.features.interop.inspect_tasks.parameters")
 
 
 def _options(**parameters):
-    return run_options("time-puzzles", parameters)
+    return module.run_options("time-puzzles", parameters)
 
 
 def test_parameters_are_those_of_one_condition_as_yaml_gives_them():
