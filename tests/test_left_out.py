@@ -72,11 +72,17 @@ print(json.dumps({
 """
 
 
+def test_the_engine_is_whole_without_any_folder(forked, tmp_path):
+    (ended,) = forked((), cwd=tmp_path, gone={*FOLDERS, *PAPERS}, code="print(fails())")
+    assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
+
+
 @pytest.mark.parametrize("folder", [*FOLDERS, *PAPERS])
 def test_a_folder_is_whole_with_what_it_stands_on_alone(folder, forked, tmp_path):
     """So it is whole wherever another one is left out, if that one is not among them."""
     gone = {*FOLDERS, *PAPERS} - stands_on(folder)
-    (ended,) = forked((), cwd=tmp_path, gone=gone, code="print(fails())")
+    code = f"print(fails(import_module('agent_env.{folder.replace('/', '.')}')))"
+    (ended,) = forked((), cwd=tmp_path, gone=gone, code=code)
     assert (ended.returncode, ended.stdout) == (0, "[]\n"), ended.stderr
 
 
