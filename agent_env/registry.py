@@ -108,7 +108,7 @@ class Registry(Generic[T]):
     """From an object and its name; None for an object of another type."""
     built_in: Callable[[], Mapping[str, str]] = dict
     """MODULE:NAME by name."""
-    hidden: Mapping[str, str] = field(default_factory=dict)
+    hidden: Callable[[], Mapping[str, str]] = dict
     """Built-in ones that are not listed."""
 
     def names(self) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class Registry(Generic[T]):
         return ours + [self._installed(point) for point in self._points()]
 
     def is_built_in(self, name: str) -> bool:
-        return name in self.built_in() or name in self.hidden
+        return name in self.built_in() or name in self.hidden()
 
     def entry(self, text: str) -> PluginEntry:
         """Where a user's NAME, MODULE:NAME or file.py:NAME is found; imports nothing. ConfigError
@@ -135,7 +135,7 @@ class Registry(Generic[T]):
             return self._of_file(match["file"], match["name"])
         if match := _MODULE.fullmatch(text):
             return self._of_module(match["module"], match["name"])
-        paths = {**self.built_in(), **self.hidden}
+        paths = {**self.built_in(), **self.hidden()}
         entries = [PluginEntry(self.kind, text, paths[text])] if text in paths else []
         entries += [self._installed(point) for point in self._points() if point.name == text]
         if len(entries) > 1:
@@ -429,7 +429,7 @@ class Plugins:
             return PluginEntry(registry.kind, name, f"{OBJECT}{name}", None)
         if (use := self.use(registry.kind, name)) is not None:
             return replace(registry.entry(use.reference), name=name)
-        paths = {} if self.from_user else {**registry.built_in(), **registry.hidden}
+        paths = {} if self.from_user else {**registry.built_in(), **registry.hidden()}
         return (
             PluginEntry(registry.kind, name, paths[name]) if name in paths else registry.entry(name)
         )

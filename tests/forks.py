@@ -68,7 +68,7 @@ def fails(package=agent_env):
     return failed
 for room in (
     "temporal", "scoring", "tasks", "web", "sandbox", "models", "tools", "graph", "worker",
-    "episodes", "analysis",
+    "episodes", "analysis", "wiring", "runs", "cli",
 ):
     assert fails(import_module(f"agent_env.{room}")) == []
 gc.freeze()

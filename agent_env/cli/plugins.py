@@ -31,10 +31,10 @@ def list_registry(
     """
     from agent_env.analysis.result_tables import Column, ResultTable
     from agent_env.wiring.listing import listing
-    from agent_env.wiring.registry import REGISTRIES
+    from agent_env.wiring.registry import registries
 
     if kind is None:
-        print("\n".join(REGISTRIES))
+        print("\n".join(registries()))
         return
     rows = listing(kind)
     if as_json:

@@ -234,7 +234,7 @@ if TYPE_CHECKING:
     from agent_env.wiring.models import make_tokenizer as make_tokenizer
     from agent_env.wiring.models import open_counted as open_counted
     from agent_env.wiring.models import open_endpoint as open_endpoint
-    from agent_env.wiring.registry import SCRIPTS as SCRIPTS
+    from agent_env.wiring.registry import scripts as scripts
     from agent_env.wiring.sandboxes import choose_sandbox as choose_sandbox
     from agent_env.wiring.trust import check_trust as check_trust
     from agent_env.wiring.trust import knows_study as knows_study

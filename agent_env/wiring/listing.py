@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_env.errors import ConfigError
 from agent_env.registry import PluginEntry, Registry, load_path
-from agent_env.wiring.registry import REGISTRIES, registry_of
+from agent_env.wiring.registry import registries, registry_of
 from agent_env.wiring.trust import own_call
 
 
@@ -35,8 +35,8 @@ class Listed:
 
 def listing(plural: str) -> list[Listed]:
     """Everything of the kind, ours first; imports it. ConfigError for an unknown kind."""
-    if plural not in REGISTRIES:
-        raise ConfigError(f"no list of '{plural}'; there are {', '.join(REGISTRIES)}")
+    if plural not in registries():
+        raise ConfigError(f"no list of '{plural}'; there are {', '.join(registries())}")
     registry = registry_of(plural)
     return [_listed(registry, entry) for entry in registry.entries()]
 

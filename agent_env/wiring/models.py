@@ -23,9 +23,9 @@ from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins, unknown_name
 from agent_env.wiring.registry import (
     FAMILIES,
     MODELS,
-    SCRIPTS,
     api_paths,
     load_family,
+    scripts,
     task_names,
 )
 
@@ -72,7 +72,7 @@ def make_model(
             names = ", ".join(parameters)
             kind = "script" if entry.is_built_in else "function"
             raise ConfigError(f"model {name} is a {kind} and takes no parameters: {names}")
-        return api(steps) if steps is not None and head in SCRIPTS else api()
+        return api(steps) if steps is not None and head in scripts() else api()
     if not served_name:
         raise ConfigError(f"model '{name}' has no name behind the stroke; write {head}/NAME")
     timeout_s = settings.reply_timeout_s or MODEL_TIMEOUT_S
@@ -132,7 +132,7 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
                     f"model '{model}' has no provider before its name; write {prefix}/{model}, "
                     f"with your key in {api.key_variable}"
                 )
-        known = dict.fromkeys((*SCRIPTS, *_forms(), *MODELS.names()))
+        known = dict.fromkeys((*scripts(), *_forms(), *MODELS.names()))
         raise unknown_name("model", model, (name for name in known if name not in api_paths()))
     entry = plugins.entry(MODELS, head)
     if entry.is_built_in:
@@ -148,7 +148,7 @@ def api_of(model: str, plugins: Plugins = NO_PLUGINS) -> Api | None:
     """The API that the model speaks, by the head of its name; None for a model that speaks none,
     and for an unknown one."""
     head, _ = head_of(model)
-    if head in SCRIPTS or (":" not in head and not _is_known(head, plugins)):
+    if head in scripts() or (":" not in head and not _is_known(head, plugins)):
         return None
     api = plugins.find(MODELS, head)
     return api if isinstance(api, Api) else None

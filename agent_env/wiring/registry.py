@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Collection, Mapping
+from functools import cache, partial
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,16 @@ if TYPE_CHECKING:
     from agent_env.protocols import Model
     from agent_env.tasks.family import Family
 
-SCRIPTS = dict(sorted(ours("policies").items(), key=lambda each: "reference" not in each[0]))
-"""Scripted models by name."""
-POLICIES = frozenset(SCRIPTS)
-"""Those that a family has to bring a policy for."""
+
+@cache
+def scripts() -> dict[str, str]:
+    """Scripted models by name."""
+    return dict(sorted(ours("policies").items(), key=lambda each: "reference" not in each[0]))
+
+
+def policies() -> Collection[str]:
+    """Those that a family has to bring a policy for."""
+    return ours("policies").keys()
 
 
 def task_names() -> tuple[str, ...]:
@@ -33,7 +39,12 @@ def _family(thing: Any, name: str) -> Family | None:
 
 
 FAMILIES = Registry(
-    "family", "families", "a Family", _family, partial(ours, "families"), ours("inner_families")
+    "family",
+    "families",
+    "a Family",
+    _family,
+    partial(ours, "families"),
+    partial(ours, "inner_families"),
 )
 
 
@@ -45,6 +56,7 @@ def load_family(name: str, plugins: Plugins = NO_PLUGINS) -> Family:
 MakeModel = Callable[..., "Model"]
 
 
+@cache
 def api_paths() -> Mapping[str, str]:
     """The files of models/apis and what features bring, by the prefix of their models' names."""
     names = sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)
@@ -52,12 +64,12 @@ def api_paths() -> Mapping[str, str]:
 
 
 def _model_paths() -> Mapping[str, str]:
-    return {**SCRIPTS, **api_paths()}
+    return {**scripts(), **api_paths()}
 
 
 def _model(thing: Any, name: str) -> Api | MakeModel | None:
     """An API, or a maker of a model."""
-    if isinstance(thing, Api) or name in SCRIPTS:
+    if isinstance(thing, Api) or name in scripts():
         return thing  # type: ignore[no-any-return]
     from agent_env.models.function import model_of
 
@@ -85,10 +97,13 @@ _CORE = {
     "metrics": "agent_env.tasks.scorers:METRICS",
     "statistics": "agent_env.analysis.statistics:STATISTICS",
 }
-REGISTRIES = {**_CORE, **ours("registries")}
-"""By the plural that `agent-env list` takes."""
+
+
+def registries() -> Mapping[str, str]:
+    """By the plural that `agent-env list` takes."""
+    return {**_CORE, **ours("registries")}
 
 
 def registry_of(plural: str) -> Registry[Any]:
-    registry: Registry[Any] = load_path(REGISTRIES[plural])
+    registry: Registry[Any] = load_path(registries()[plural])
     return registry

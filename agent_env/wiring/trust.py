@@ -45,7 +45,7 @@ from agent_env.registry import NO_OBJECTS, Objects, Plugins
 from agent_env.tasks.features import feature_named, features, server_of, settings_of_features
 from agent_env.wiring.models import api_of, head_of
 from agent_env.wiring.plugins import Named, named_in
-from agent_env.wiring.registry import MODELS, POLICIES
+from agent_env.wiring.registry import MODELS, policies
 
 CONFINED = ("auto", "docker", "namespaces", "bubblewrap")
 """Sandboxes that keep code from the host."""
@@ -256,7 +256,7 @@ def outside_settings(folder: Path, manifest: Manifest) -> list[OutsideSetting]:
         OutsideSetting(kind, path, CODE, grants=_references(each), gets_calls=kind == "tool")
         for (kind, path), each in sorted(named.items(), key=lambda pair: pair[0])
     ]
-    if manifest.model not in POLICIES:
+    if manifest.model not in policies():
         settings += _of_model(manifest)
     told, fields = _of_features(manifest)
     settings += told

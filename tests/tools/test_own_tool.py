@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agent_env.testing import ScriptedModel, answer, calls
-from agent_env.wiring.registry import SCRIPTS
+from agent_env.wiring.registry import scripts
 from tests.commands import agent_env
 
 TOOL = '''
@@ -45,7 +45,7 @@ def counts_twice(steps):
 def home(tmp_path, monkeypatch):
     (tmp_path / "tally_of_mine.py").write_text(TOOL)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setitem(SCRIPTS, "counts-twice", f"{__name__}:counts_twice")
+    monkeypatch.setitem(scripts(), "counts-twice", f"{__name__}:counts_twice")
     return tmp_path
 
 

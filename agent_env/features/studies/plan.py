@@ -16,7 +16,6 @@ from agent_env.sdk.inside import (
     NO_KEY,
     SANDBOXES,
     SCORERS,
-    SCRIPTS,
     STRATEGIES,
     TOOLS,
     UNSAFE,
@@ -31,6 +30,7 @@ from agent_env.sdk.inside import (
     base_url_of,
     reach_of,
     said_in,
+    scripts,
     sources,
     text_of,
     values_of,
@@ -133,7 +133,7 @@ class StudyPlan(Scope):
                     if name != "model":
                         continue
                     reach = Reach.ADDRESS
-                if reach is not Reach.NOTHING and str(each.value) not in SCRIPTS:
+                if reach is not Reach.NOTHING and str(each.value) not in scripts():
                     where = ".".join((*place, name))
                     asked.append((f"{where} {text_of(each.value)}", reach.value))
         return asked

@@ -20,7 +20,7 @@ from agent_env.tasks.family import Family, Materials, SampleSet, by_digest
 from agent_env.tasks.sample_files import parse_where, select
 from agent_env.tasks.scorers import with_measures
 from agent_env.tasks.templates import read_text_file, with_texts
-from agent_env.wiring.registry import FAMILIES, POLICIES
+from agent_env.wiring.registry import FAMILIES, policies
 
 if TYPE_CHECKING:
     from agent_env.tasks.sample_files import Filter
@@ -83,7 +83,7 @@ def check_script(options: RunOptions, family: Family) -> None:
     """ConfigError for a scripted model that has no policy for the family; before it, what is wrong
     with the file of questions."""
     model, known = options.model, family.policies if family.reference is not None else ()
-    if model not in POLICIES or model in known:
+    if model not in policies() or model in known:
         return
     if options.dataset is not None:
         samples_of(options)

@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 from agent_env.features.mcp.records import McpSettings
 from agent_env.runs.run import Run
 from agent_env.testing import ScriptedModel, answer, calls
-from agent_env.wiring.registry import SCRIPTS
+from agent_env.wiring.registry import scripts
 from agent_env.wiring.trust import outside_settings
 from tests.commands import agent_env
 from tests.features.mcp.servers import FILE
@@ -32,7 +32,7 @@ def caller(steps):
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     shutil.copy(FILE, tmp_path / "server.py")
-    monkeypatch.setitem(SCRIPTS, "caller", f"{__name__}:caller")
+    monkeypatch.setitem(scripts(), "caller", f"{__name__}:caller")
     return tmp_path
 
 
