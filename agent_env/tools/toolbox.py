@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -101,6 +102,7 @@ def parse_arguments(kind: type[A], arguments: dict[str, object]) -> A:
         raise ToolError(f"wrong arguments: {problems}") from exc
 
 
+@lru_cache(maxsize=100)
 def tool_spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
     """A spec whose JSON schema is made from the arguments' type. An optional argument is left out
     rather than null: a small model reads one type more easily than two."""

@@ -17,7 +17,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -49,6 +49,7 @@ from agent_env.sdk.run import IndexedRun, assess
 _LINK = re.compile(r"^https?://[^\s\"'<>\\]+$", re.IGNORECASE)
 
 
+@cache
 def environment() -> Environment:
     """The templates with their filters; what they do not know is an error."""
     templates = Environment(
