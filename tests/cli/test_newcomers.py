@@ -40,7 +40,8 @@ FILES = {
 MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 """COMMAND => the begin of what is said."""
 BAD_FILES = (TESTS / "data/bad_files.txt").read_text().splitlines()
-"""The same <<< what the command's file own.EXTENSION holds, \\n for the end of a line."""
+"""The same <<< what the command's file own.EXTENSION holds, \\n for the end of a line, and where it
+needs another one <<< NAME: what that holds."""
 
 
 @pytest.fixture(scope="module")
@@ -69,11 +70,14 @@ def test_it_is_one_line_that_says_what_and_which_and_what_to_do(mistake, folder)
 @pytest.mark.parametrize("mistake", BAD_FILES)
 def test_a_file_that_cannot_be_is_one_line_that_says_where_and_why(mistake, tmp_path):
     words, _, rest = mistake.partition(" => ")
-    says, _, text = rest.partition(" <<< ")
+    says, text, *others = rest.split(" <<< ")
     of_folder = "study.toml" if words.startswith("study") else "own.json"
     name = re.search(r"own[.\w]+|$", words)[0] or of_folder
-    (tmp_path / name).write_text(text.replace("\\n", "\n"))
+    for each in (f"{name}: {text}", *others):
+        file, _, content = each.partition(": ")
+        (tmp_path / file).write_text(content.replace("\\n", "\n"))
+    there = set(tmp_path.iterdir())
     done = agent_env(*shlex.split(words), cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith(f"agent-env: {says}")
-    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert set(tmp_path.iterdir()) == there

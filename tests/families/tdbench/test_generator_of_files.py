@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
 from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
 from agent_env.families.tdbench.score import measure
@@ -122,22 +122,6 @@ def test_templates_of_the_users_own_are_read_back_and_say_no_more_of_time(tmp_pa
     assert "As of 1 January 2024, who leads Bland as King?" in questions
     file.write_text('relation = ["Who began after 1900 as {role} of {country} and {cond}?"]')
     with pytest.raises(ConfigError, match="questions of own templates that do not read back"):
-        made(tmp_path, repair=("standard",), templates=str(file))
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ('relation = ["Who in {country} {cond}?"]', "needs each of {country}, {role}, {cond} once"),
-        ("relation = []", "relation: "),
-        ('verbs = "run"\nrelation = ["{country} {role} {cond}"]', "verbs 'run': known are office"),
-        ("relation = [", "is not TOML"),
-    ],
-)  # fmt: skip
-def test_a_template_file_with_a_mistake_is_named(tmp_path, text, reason):
-    file = tmp_path / "own.toml"
-    file.write_text(text)
-    with pytest.raises((DatasetError, ConfigError), match=f"own.toml: .*{reason}"):
         made(tmp_path, repair=("standard",), templates=str(file))
 
 

@@ -125,24 +125,6 @@ def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
     assert log.notes[1].startswith("left out: values of score that are not numbers (1, ")
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("a,-1,1", "repeat -1 of sample a is not from 1 to 100000"),
-        ("a,1e18,1", "repeat 1000000000000000000 of sample a is not from 1 to 100000"),
-        ("a,inf,1", "t.csv:2: n: 'inf' is not a number"),
-        ("a,1,1e999", "t.csv:2: right: '1e999' is not a number"),
-        ("a,1,nan", "t.csv:2: right: 'nan' is not a number"),
-    ],
-)
-def test_a_number_that_no_table_means_is_refused(tmp_path, row, message):
-    (tmp_path / "t.csv").write_text(f"id,n,right\n{row}\n")
-    columns = tmp_path / "columns.toml"
-    columns.write_text('[columns]\nsample = "id"\nrepeat = "n"\nscores = ["right"]\n')
-    with pytest.raises(DatasetError, match=message):
-        read_logs([tmp_path / "t.csv"], columns)
-
-
 def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path, monkeypatch):
     """270 kB of 8 million rows once took 2.2 GB; here is a quarter of each."""
     monkeypatch.setattr(child, "is_worker", False)

@@ -80,25 +80,6 @@ def test_a_table_is_compared_by_model_and_cluster_on_one_axis(tmp_path):
     assert "outcomes" not in [table.name for table in select_tables(task.comparison, None, ())]
 
 
-@pytest.mark.parametrize(
-    ("text", "mapping", "message"),
-    [
-        (
-            TABLE.replace("2,a,0", "2,a,maybe"),
-            MAPPING,
-            "results.csv:3: right: 'maybe' is not a num",
-        ),
-        (TABLE.replace("right", "wrong"), MAPPING, "results.csv:2: has no column 'right'; it has"),
-        (TABLE, MAPPING + 'colour = "x"\n', "columns.toml: .*colour"),
-        (TABLE, MAPPING.replace("[columns]", "[column]"), "unknown entry 'column'"),
-    ],
-)
-def test_mistakes_are_named_with_file_and_field(tmp_path, text, mapping, message):
-    changes = _table(tmp_path, text, mapping)
-    with pytest.raises((ConfigError, DatasetError), match=message):
-        _compare(tmp_path / "results.csv", **changes)
-
-
 def test_samples_of_lm_eval_are_paired_or_refused_with_what_is_known(tmp_path):
     plain = _lm_eval(tmp_path / "small", [0, 0, 1, 1, 0, 1])
     tools = _lm_eval(tmp_path / "large", [1, 0, 1, 1, 1, 1])
