@@ -315,7 +315,7 @@ def _distribution(module: str) -> str | None:
 def _distribution_with(name: str, path: tuple[str, ...]) -> str | None:
     """The installed package that has this module at its top, as `packages_distributions` tells it
     of all modules by taking every package's list of files apart."""
-    file = re.compile(rf"^{re.escape(name)}(?:(?:/[^,]*)?\.py|\.[^/,]*\.?(?:so|pyd)),", re.M)
+    file = re.compile(rf"^{re.escape(name)}(?:(?:/[^,\n]*)?\.py|\.[^/,\n]*(?:so|pyd)),", re.M)
     for each in distributions():
         declared = (each.read_text("top_level.txt") or "").split()
         if name in declared or (not declared and file.search(each.read_text("RECORD") or "")):

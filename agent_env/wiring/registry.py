@@ -56,7 +56,6 @@ def load_family(name: str, plugins: Plugins = NO_PLUGINS) -> Family:
 MakeModel = Callable[..., "Model"]
 
 
-@cache
 def api_paths() -> Mapping[str, str]:
     """The files of models/apis and what features bring, by the prefix of their models' names."""
     names = sorted((each.name for each in iter_modules(apis.__path__)), reverse=True)

@@ -38,6 +38,6 @@ def test_a_field_is_told_with_its_type_its_default_and_its_docstring():
     )
 
 
-@pytest.mark.parametrize("task", [*task_names(), *FAMILIES.hidden])
+@pytest.mark.parametrize("task", [*task_names(), *FAMILIES.hidden()])
 def test_each_option_of_each_task_has_a_docstring(task):
     assert [row.name for row in option_help(load_family(task).options) if not row.help] == []
