@@ -119,6 +119,8 @@ def model_text(episode: Episode, web_tools: Container[str]) -> str:
 
 def stands_in(date: str, text: str) -> bool:
     """Whether the text has the date in a usual notation, such as 20 July 1969, July 20th, 1969."""
+    if date.partition("-")[0] not in text:
+        return False  # each notation has the year
     return re.search(_pattern(date), text, re.I) is not None
 
 
