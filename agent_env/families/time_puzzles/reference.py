@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Set
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from agent_env.families.time_puzzles import reference_sums as sums
 from agent_env.families.time_puzzles.reference_lookups import (
@@ -26,7 +26,6 @@ from agent_env.families.time_puzzles.reference_lookups import (
     shared,
 )
 from agent_env.features.reference.turns import History, Step, Turn, read_history
-from agent_env.temporal.systems.catalogue import open_calendar
 from agent_env.temporal.systems.chinese import Chinese
 
 _ANSWER = re.compile(r"^.*(MY ANSWER: \S.*)$", re.M)
@@ -157,20 +156,9 @@ def _finish(
 def _solve(clauses: str, first: str, last: str) -> tuple[str, ...]:
     """Cached, because clauses recur in every condition, repeat and replay."""
     read = json.loads(clauses)
-    if any(clause[0] in sums.EXPENSIVE for clause in read):
-        _know_moons()
+    if not sums.LUNAR and any(clause[0] in sums.EXPENSIVE for clause in read):
+        sums.LUNAR.update(Chinese().months_by_day())  # sxtwl, of which it is, computes each anew
     return tuple(sums.solve(read, first, last))
-
-
-@cache
-def _know_moons() -> None:
-    """Gives `sums` the lunar months that sxtwl, of which our table is, would compute one by one."""
-    chinese = open_calendar("chinese")
-    assert isinstance(chinese, Chinese)
-    for year in range(chinese.first.year, chinese.last.year):
-        for month in chinese.lunar_months(year):
-            days = range(month.first.toordinal(), month.last.toordinal() + 1)
-            sums.LUNAR.update(dict.fromkeys(days, (year, month.number)))
 
 
 def _printed_dates(printed: str | None) -> list[str] | None:

@@ -112,6 +112,15 @@ class Chinese(MonthCalendar):
             for span in self._layout(year)
         )
 
+    def months_by_day(self) -> dict[int, tuple[int, int]]:
+        """The lunar year and month of each day of the whole lunar years, by its ordinal number."""
+        moons: dict[int, tuple[int, int]] = {}
+        for year in range(_FIRST_YEAR, _LAST_YEAR + 1):
+            for month in self.lunar_months(year):
+                days = range(month.first.toordinal(), month.last.toordinal() + 1)
+                moons.update(dict.fromkeys(days, (year, month.number)))
+        return moons
+
     def new_year(self, year: int) -> date:
         """First day of a lunar year."""
         return self.to_gregorian(CalendarDate(year, 1, 1))

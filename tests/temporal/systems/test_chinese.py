@@ -97,3 +97,16 @@ def test_the_years_of_the_animals_share_out_the_whole_range(by_lichun):
                 found = chinese.animal_by_lichun(day) if by_lichun else chinese.animal(day)
                 assert found == animal
     assert total == (chinese.last - chinese.first).days + 1
+
+
+def test_the_months_by_day_are_those_that_sxtwl_computes():
+    import sxtwl
+
+    moons = Chinese().months_by_day()
+    assert moons[date(2024, 2, 10).toordinal()] == (2024, 1)
+    assert moons[date(2023, 3, 22).toordinal()] == (2023, 2)  # the leap month
+    assert (len(moons), min(moons)) == (163_274, date(1610, 1, 25).toordinal())
+    for at in range(min(moons), max(moons), 499):
+        day = date.fromordinal(at)
+        moon = sxtwl.fromSolar(day.year, day.month, day.day)
+        assert moons[at] == (moon.getLunarYear(), moon.getLunarMonth())
