@@ -6,7 +6,7 @@ Episodes are recorded like those of a run: the folder can be scored, shown, repl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -32,15 +32,28 @@ if TYPE_CHECKING:
 
 
 async def make_environment(
-    options: RunOptions, note: Callable[[str], None] = silent, is_sealed: bool = False
+    options: RunOptions,
+    note: Callable[[str], None] = silent,
+    is_sealed: bool = False,
+    has_one_condition: bool = False,
 ) -> Run:
     """Creates the folder of an environment as `agent-env run` does; `options.model` is only the
-    policy's name. `is_sealed`: the samples are kept from the folder until `release`."""
+    policy's name. `is_sealed`: the samples are kept from the folder until `release`.
+    `has_one_condition`: ConfigError for several, before anything is written."""
     if options.model == RunOptions(options.task).model:
         options = replace(options, model="policy")  # the default model name in the traces
     async with AsyncExitStack() as stack:
         plan = await plan_run(options, note, stack, is_asked=False)
+        if has_one_condition:
+            _only(plan.manifest.conditions)
         return open_plan(plan, note, stack, is_sealed)
+
+
+def _only(conditions: Sequence[Condition]) -> Condition:
+    if len(conditions) != 1:
+        names = ", ".join(condition.name for condition in conditions)
+        raise ConfigError(f"one --condition, not {names}: its tools are listed once for all")
+    return conditions[0]
 
 
 @asynccontextmanager
@@ -107,10 +120,7 @@ class Environment:
     @property
     def the_condition(self) -> Condition:
         """Of an environment with exactly one; ConfigError for others."""
-        if len(self.conditions) != 1:
-            names = ", ".join(condition.name for condition in self.conditions)
-            raise ConfigError(f"one --condition, not {names}: its tools are listed once for all")
-        return self.conditions[0]
+        return _only(self.conditions)
 
     def episode(self, sample: str, condition: str | None = None) -> DrivenEpisode:
         """A new, unstarted attempt at a sample, under the named condition or the first."""

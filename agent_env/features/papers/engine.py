@@ -204,9 +204,9 @@ def _prepared(
     needed = {name for experiment in chosen for name in experiment.setups}
     sets.check_options(setup for setup in paper.setups if setup.name in needed)
     sets.read_files(note)
-    check_plan(out, sets.plan(options.paper))
     work = _Work(paper, options, chosen, sets, models, out, progress, note)
     work.read_responses()
+    check_plan(out, sets.plan(options.paper))  # which writes it
     return work, paper_row
 
 

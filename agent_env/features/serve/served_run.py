@@ -384,7 +384,9 @@ def served_names(folder: Run) -> dict[str, str]:
     }
 
 
-async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run:
+async def served_folder(
+    options: RunOptions, note: Callable[[str], None], has_one_condition: bool = False
+) -> Run:
     """The run of `options.out` where there is one, which continues with its own options; else a new
     one of these. The agent's tokens are not seen, so nothing limits them."""
     if options.out is not None and (options.out / "run.json").exists():
@@ -393,7 +395,7 @@ async def served_folder(options: RunOptions, note: Callable[[str], None]) -> Run
         seal(run, options.dataset, note)
         return run
     limits = {"tokens": None, **options.limits}
-    run = await make_environment(replace(options, limits=limits), note, is_sealed=True)
+    run = await make_environment(replace(options, limits=limits), note, True, has_one_condition)
     # writes the held samples of a new run where they could not be made again
     try:
         questions_again(run, options.dataset)
