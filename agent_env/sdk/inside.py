@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from agent_env.models.addresses import base_url_of as base_url_of
     from agent_env.models.addresses import base_urls as base_urls
     from agent_env.models.addresses import with_variable as with_variable
+    from agent_env.models.api import Api as Api
     from agent_env.models.apis.compatible import API as API
     from agent_env.models.bounded import hooks as hooks
     from agent_env.models.bounded import too_large as too_large

@@ -24,7 +24,7 @@ from tests.plans import QUIET, finished
 
 EVERY_CLASS = {
     "429": 0.1, "500": 0.1, "cut": 0.1, "html": 0.1, "empty": 0.1, "no-reply": 0.1,
-    "error-body": 0.1, "hang": 0.06,
+    "error-body": 0.1, "hang": 0.1,
 }  # fmt: skip
 TOKENS = ("input_tokens", "output_tokens")
 

@@ -126,7 +126,7 @@ def test_nothing_runs_between_calls_and_the_variables_stay(bench, restless):
             assert begun.status == "ok", begun
             for _ in range(3):
                 since = time.monotonic()
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.2)
                 idle.append((since, time.monotonic()))
                 kept = await session.run("kept", 10)
             return kept, await session.run(f"between({idle})", 10)

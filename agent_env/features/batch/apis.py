@@ -17,7 +17,19 @@ from urllib.parse import quote
 from pydantic import JsonValue
 
 from agent_env.sdk.errors import ConfigError, ModelError, StorageError
-from agent_env.sdk.inside import MOST_LINES, Endpoint, Json, encoded, loaded, record, records, text
+from agent_env.sdk.inside import (
+    MOST_LINES,
+    Api,
+    Endpoint,
+    Json,
+    Plugins,
+    api_of,
+    encoded,
+    loaded,
+    record,
+    records,
+    text,
+)
 from agent_env.sdk.records import Reach, read_file, replace_file
 from agent_env.sdk.run import Permit
 
@@ -376,9 +388,18 @@ class GeminiBatches:
         await self._endpoint.post(f"/{checked_id(id)}:cancel", {})
 
 
-APIS: Mapping[str, Callable[[Endpoint, str], BatchApi]] = {
+MakeBatches = Callable[[Endpoint, str], BatchApi]
+APIS: Mapping[str, MakeBatches] = {
     "openai": OpenAiBatches,
     "anthropic": AnthropicBatches,
     "google": GeminiBatches,
 }
 """By `Api.batches`: the API with an account, for calls to a path."""
+
+
+def batch_api(model: str, plugins: Plugins) -> tuple[Api, MakeBatches]:
+    """The model's API and its batches; ConfigError where it has none that are known here."""
+    api = api_of(model, plugins)
+    if api is None or (batches := APIS.get(api.batches or "")) is None:
+        raise ConfigError(f"--batch: {model} has no batch API that is known here")
+    return api, batches

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_env.features.batch import BatchOptions, BatchSettings
+from agent_env.features.batch.apis import OpenAiBatches, batch_api
 from agent_env.sdk.errors import ConfigError
-from agent_env.sdk.inside import api_of
 from agent_env.sdk.run import Draft
 
 
@@ -15,10 +15,8 @@ def by_batch(draft: Draft, wished: BatchOptions) -> Draft:
     options = draft.options
     if not wished.is_on:
         raise ConfigError("--detach goes with --batch or --batch-dir; add that")
-    api = api_of(options.model, options.plugins)
-    if api is None or api.batches is None:
-        raise ConfigError(f"--batch: {options.model} has no batch API that is known here")
-    if wished.batch_dir is not None and api.batches != "openai":
+    _, batches = batch_api(options.model, options.plugins)
+    if wished.batch_dir is not None and batches is not OpenAiBatches:
         raise ConfigError(f"--batch-dir has files in OpenAI's form, which {options.model} has not")
     for name in ("stream", "service_tier"):
         if options.parameters.get(name):

@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_env.features.batch import BatchSettings
-from agent_env.features.batch.apis import APIS, BatchApi, FileBatches
+from agent_env.features.batch.apis import BatchApi, FileBatches, batch_api
 from agent_env.features.batch.waves import Waves
-from agent_env.sdk.errors import ConfigError, RunStopped
+from agent_env.sdk.errors import RunStopped
 from agent_env.sdk.inside import (
     Breaker,
     Runner,
     RunWaits,
     Start,
-    api_of,
     doubled_s,
     open_counted,
     open_endpoint,
@@ -79,13 +78,11 @@ def _open_api(
     manifest: Manifest, folder: Path | None, stack: AsyncExitStack, plugins: Plugins
 ) -> BatchApi:
     """The batch API of the run's model, or this folder of batches; closed with the stack."""
-    api = api_of(manifest.model, plugins)
-    if api is None or api.batches is None:
-        raise ConfigError(f"--batch: {manifest.model} has no batch API that is known here")
+    api, batches = batch_api(manifest.model, plugins)
     if folder is not None:
         return FileBatches(folder, api.path, plugins.permit)
     endpoint, path = open_endpoint(manifest, api, RESULT_BYTES, stack, plugins)
-    return APIS[api.batches](endpoint, path)
+    return batches(endpoint, path)
 
 
 async def _run(

@@ -34,7 +34,7 @@ PREFIX = "mcp:"
 """Begins the part of a server's tools."""
 
 
-class Servers:
+class McpTools:
     """The servers as the source of a run's tools."""
 
     prefix = PREFIX
@@ -58,7 +58,7 @@ class Servers:
         traits = [each for each in tools.values() if each.origin == PREFIX + server]
         if not traits:
             origins = dict.fromkeys(each.origin for each in tools.values() if each.source)
-            known = ", ".join(str(each) for each in origins) or "none"
+            known = ", ".join(origins) or "none"
             raise ConfigError(
                 f"condition '{text}': there is no MCP server '{server}'; known: {known}; name it "
                 f"by --mcp {server}=COMMAND"
@@ -135,7 +135,7 @@ FEATURE = Feature(
     options=McpOptions,
     settings=McpSettings,
     outside=outside,
-    tools=Servers(),
+    tools=McpTools(),
     read_again=read_again,
     changes=changes,
 )

@@ -213,7 +213,7 @@ class OpenHosts:
         more."""
         for server in self.hosts.servers:
             for tool in server.offered:
-                if f"mcp:{server.name}/{tool.name}" == traits.source:
+                if server.source_of(tool) == traits.source:
                     host = self.hosts.host(server.name, self.episode_hosts)
                     return McpServerTool(host, tool, traits, self.hosts.recorded)
         return None

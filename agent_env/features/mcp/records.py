@@ -103,11 +103,15 @@ class McpServer(Stored):
             fields=tuple(f"servers.{name}" for name in names), gets_calls=True,
         )  # fmt: skip
 
+    def source_of(self, tool: McpTool) -> str:
+        """As `ToolTraits.source` has it."""
+        return f"mcp:{self.name}/{tool.name}"
+
     def traits(self, tool: McpTool) -> ToolTraits:
         """What the rest of the system must know of one of its tools."""
         return ToolTraits(
             name=tool.offered,
-            source=f"mcp:{self.name}/{tool.name}",
+            source=self.source_of(tool),
             keeps_state=self.isolation == "episode" and not tool.is_repeatable,
             timeout_s=self.timeout_s,
         )

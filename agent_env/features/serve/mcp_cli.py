@@ -67,7 +67,8 @@ def serve(
 
     async def main() -> None:
         async with AsyncExitStack() as stack:
-            folder = await served_folder(replace(options, model=agent), say, True)
+            asked = replace(options, model=agent)
+            folder = await served_folder(asked, say, has_one_condition=True)
             environment = await stack.enter_async_context(open_environment(folder, note=say))
             specs = await tools_of(environment)
             on_end = silent if http is None else told  # a client reads our stderr

@@ -395,7 +395,8 @@ async def served_folder(
         seal(run, options.dataset, note)
         return run
     limits = {"tokens": None, **options.limits}
-    run = await make_environment(replace(options, limits=limits), note, True, has_one_condition)
+    options = replace(options, limits=limits)
+    run = await make_environment(options, note, is_sealed=True, has_one_condition=has_one_condition)
     # writes the held samples of a new run where they could not be made again
     try:
         questions_again(run, options.dataset)

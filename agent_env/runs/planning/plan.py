@@ -89,7 +89,7 @@ async def plan_run(
     options = replace(questions.options, model=model)
     questions = replace(questions, options=options)
     parts = await _model_parts(options, task, plugins, note, stack, is_asked, bool(server))
-    settings, tools = await read_tools(replace(options, permit=plugins.permit), note)
+    settings, tools = await read_tools(options, note)
     conditions, sandbox = await usable_conditions(options, task, tools, note)
     fit = {"fit_context": True} if options.parameters.get("tool_texts") == "short" else {}
     limits = episode_limits(fit | dict(options.limits), task, conditions)

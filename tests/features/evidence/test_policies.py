@@ -138,7 +138,7 @@ def planted(request, tmp_path_factory):
     """A run of the policy in all worlds, its comparison, and what was planted."""
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
-        "time-puzzles", model=model, conditions=["base", "web"], limit=5, progress=False,
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
         seed=1, faults=["web_search=error:0.3"],
         out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
     )  # fmt: skip

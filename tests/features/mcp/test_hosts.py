@@ -11,7 +11,7 @@ from agent_env.wiring.trust import own_call
 
 pytest.importorskip("mcp")
 
-from agent_env.features.mcp import Servers
+from agent_env.features.mcp import McpTools
 from agent_env.features.mcp import hosts as module
 from agent_env.features.mcp.connection import Connection, McpError
 from agent_env.features.mcp.hosts import Hosts, call_key, read_server, with_names
@@ -58,7 +58,7 @@ def at_work(server, folder, work):
 
 
 async def call(episode, server, tool, text="hi"):
-    found = episode.tool(Servers().tools(McpSettings(servers=[server]))[tool])
+    found = episode.tool(McpTools().tools(McpSettings(servers=[server]))[tool])
     return await found.run({"text": text})
 
 
