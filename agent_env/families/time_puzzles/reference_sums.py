@@ -5,9 +5,11 @@ A clause is a list: its kind, then its values.
 
 import calendar
 import datetime
+import functools
 from collections.abc import Callable
 from typing import Any
 
+Days = list[datetime.date]
 EXPENSIVE = ("lunar_months", "zodiac")  # computed from the moon, so tried last
 
 
@@ -20,13 +22,19 @@ def solve(clauses: list[list[Any]], first: str, last: str) -> list[str]:
     dates = []
     for year in range(low.year, high.year + 1):
         if all(year_holds(year, clause) for clause in year_tests):
-            start = max(low, datetime.date(year, 1, 1)).toordinal()
-            end = min(high, datetime.date(year, 12, 31)).toordinal()
-            days = [datetime.date.fromordinal(number) for number in range(start, end + 1)]
+            days = days_in(year)
+            if year in (low.year, high.year):
+                days = [day for day in days if low <= day <= high]
             for kind, *values in others:
                 days = DAYS_OF[kind](days, *values)
             dates += [day.isoformat() for day in days]
     return dates
+
+
+@functools.cache
+def days_in(year: int) -> Days:
+    first, last = (datetime.date(year, *day).toordinal() for day in ((1, 1), (12, 31)))
+    return [datetime.date.fromordinal(number) for number in range(first, last + 1)]
 
 
 def year_holds(year: int, clause: list[Any]) -> bool:
@@ -37,7 +45,6 @@ def year_holds(year: int, clause: list[Any]) -> bool:
     return calendar.isleap(year) if clause[0] == "leap" else year in clause[1]
 
 
-Days = list[datetime.date]
 LUNAR: dict[int, tuple[int, int]] = {}
 """The lunar year and month by the day's ordinal number."""
 
