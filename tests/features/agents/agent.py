@@ -2,6 +2,7 @@
 alone, and calls tools by plain posts. Its first argument says what it does, its last is the file
 of its prompt."""
 
+import contextlib
 import glob
 import json
 import os
@@ -55,34 +56,25 @@ def solve():
 
 def look_around():
     """What can be seen and reached of the host, as JSON."""
-    reached = []
+    reached, written = [], []
     for address in (("127.0.0.1", 22), ("10.0.0.1", 80), ("1.1.1.1", 53), ("127.0.0.1", 9202)):
         with socket.socket() as line:
             line.settimeout(1)
             if line.connect_ex(address) == 0:
                 reached.append(address)
-    readable = [name for name in sys.argv[2:-1] if os.path.exists(name)]
-    written = []
     for folder in ("/", "/usr", "/tmp", "/opt", os.path.dirname(__file__)):
-        try:
+        with contextlib.suppress(OSError):
             open(os.path.join(folder, "mark"), "w").close()
             written.append(folder)
-        except OSError:
-            pass
-    processes = len(glob.glob("/proc/[0-9]*"))
-    secrets = [name for name in os.environ if "SECRET" in name]
-    print(
-        json.dumps(
-            {
-                "reached": reached,
-                "readable": readable,
-                "written": written,
-                "processes": processes,
-                "secrets": secrets,
-                "uid": os.getuid(),
-            }
-        )
-    )
+    seen = {
+        "reached": reached,
+        "readable": [name for name in sys.argv[2:-1] if os.path.exists(name)],
+        "written": written,
+        "processes": len(glob.glob("/proc/[0-9]*")),
+        "secrets": [name for name in os.environ if "SECRET" in name],
+        "uid": os.getuid(),
+    }
+    print(json.dumps(seen))
 
 
 def fill():

@@ -19,11 +19,11 @@ def test_files_of_agents_come_with_packages_and_without_own_tools(monkeypatch):
     monkeypatch.setattr(files, "OURS", Path(__file__).parent)
     monkeypatch.setattr(files, "names", lambda: ["shy"])
     monkeypatch.setattr(Path, "read_text", lambda path, **_: 'command = ["sh"]')
-    assert (read("shy").name, read("shy").is_bare) == ("shy", False)
-    assert (read("shy-bare").name, read("shy-bare").is_bare) == ("shy-bare", True)
+    for name, is_bare in (("shy", False), ("shy-bare", True)):
+        assert (read(name).name, read(name).is_bare) == (name, is_bare)
 
 
-def test_command_lines_and_own_files_say_all_of_it(tmp_path):
+def test_command_lines_and_own_files_say_all_of_it(tmp_path, monkeypatch):
     script = tmp_path / "agent.py"
     script.write_text("")
     use = read(f"{quote(sys.executable)} {script} --ask {{prompt}}")
@@ -31,18 +31,12 @@ def test_command_lines_and_own_files_say_all_of_it(tmp_path):
     assert use.command == (sys.executable, str(script), "--ask", "{prompt}")
     assert use.reads == (str(script),)
     assert (use.variables, use.answer, use.version) == (ADDRESSES, "reply", None)
-
-
-def test_only_a_word_that_is_marked_as_a_file_is_one(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)  # only a word that is marked as a file is one
     for name in ("run", "mine"):
         (tmp_path / name).mkdir()
     use = read("sh run ./mine openai/run {prompt}")
     assert use.command == ("sh", "run", str(tmp_path / "mine"), "openai/run", "{prompt}")
     assert use.reads == (str(tmp_path / "mine"),)
-
-
-def test_a_file_of_ones_own_says_all_of_it(tmp_path):
     file = tmp_path / "My Agent.toml"
     file.write_text(
         'command = ["sh", "-c", "echo"]\nanswer = "out.txt"\nown_tools = ["shell"]\n'
@@ -50,8 +44,7 @@ def test_a_file_of_ones_own_says_all_of_it(tmp_path):
     )
     use = read(str(file))
     assert (use.name, use.answer, use.own_tools) == ("my-agent", "out.txt", ("shell",))
-    assert use.files == {"a/b": "text"}
-    assert use.variables["X"] == "{token}"
+    assert (use.files, use.variables["X"]) == ({"a/b": "text"}, "{token}")
 
 
 def test_a_package_that_is_not_there_is_told_with_its_command(tmp_path):

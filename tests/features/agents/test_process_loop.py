@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -45,21 +46,22 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def command(mode="solve", *words):
-    return f"{shlex.join([sys.executable, str(AGENT), mode, *map(str, words)])} {{prompt_file}}"
+def command(mode="solve", *words, script=AGENT):
+    return f"{shlex.join([sys.executable, str(script), mode, *map(str, words)])} {{prompt_file}}"
+
+
+def by_agent(run):
+    """The recording of the only episode that an agent drove."""
+    (found,) = (r for _, r in run.recordings(print) if r.start.condition.agent is not None)
+    return found
 
 
 def run_by(out, mode="solve", *words, agents=(), **options):
-    """The run, and its only episode by the agent."""
+    """The run, its only episode by the agent, and what the agent printed."""
     asked = {"agents": AgentOptions(agents or (command(mode, *words),))}
     options = {"conditions": ("web",), "limit": 1} | options
     run = finished(out, model="reference", features=asked, **options)
-    ((_, episode),) = [
-        (key, recording.episode)
-        for key, recording in run.recordings(print)
-        if recording.start.condition.agent is not None
-    ]
-    return run, episode
+    return run, by_agent(run).episode, "".join(f.read_text() for f in run.path.glob("agents/*"))
 
 
 @pytest.fixture(scope="module")
@@ -70,60 +72,51 @@ def solved(tmp_path_factory):
 
 
 def test_it_answers_as_our_loop_does_and_all_of_it_is_kept_and_played_back(solved):
-    run, by_agent = solved
+    run, episode, printed = solved
     by_loop = next(r.episode for _, r in run.recordings(print) if r.start.condition.agent is None)
-    assert by_agent.stop_reason == "answered"
-    assert by_agent.answer.strip() == by_loop.answer.strip()
-    assert by_agent.steps == by_loop.steps
-    assert by_agent.tool_calls == by_loop.tool_calls > 0
-    assert by_agent.messages[0].content == "Be brief."
-    asked = [c.id for m in by_agent.messages for c in m.tool_calls]
-    assert [m.tool_call_id for m in by_agent.messages if m.role == "tool"] == asked
-    assert by_agent.own_calls == 0
-    recordings = dict(solved[0].recordings(print))
-    recording = next(r for r in recordings.values() if r.start.condition.agent is not None)
-    shown = story(recording.events, None)
-    assert [m.role for step in shown.steps for m in step.sent] == ["system", "user"]
-    assert [call.is_own for step in shown.steps for call in step.calls] == [
-        False
-    ] * by_agent.tool_calls
-    text = "\n".join(transcript(recording.events))
+    assert episode.answer.strip() == by_loop.answer.strip()
+    counts = (by_loop.steps, by_loop.tool_calls, 0)
+    assert (episode.steps, episode.tool_calls, episode.own_calls) == counts
+    assert (episode.stop_reason, episode.messages[0].content) == ("answered", "Be brief.")
+    assert episode.tool_calls > 0
+    asked = [c.id for m in episode.messages for c in m.tool_calls]
+    assert [m.tool_call_id for m in episode.messages if m.role == "tool"] == asked
+    events = by_agent(run).events
+    shown = story(events, None).steps
+    assert [m.role for step in shown for m in step.sent] == ["system", "user"]
+    assert [c.is_own for step in shown for c in step.calls] == [False] * episode.tool_calls
+    text = "\n".join(transcript(events))
     assert text.count("-- tool web_search") == text.count("calls web_search")
     assert "[tool" not in text
-    unrecorded = [event for event in recording.events if not isinstance(event, ToolCalled)]
-    without = story(unrecorded, None)
-    assert all(call.is_own for step in without.steps for call in step.calls)
+    unrecorded = [event for event in events if not isinstance(event, ToolCalled)]
+    assert all(call.is_own for step in story(unrecorded, None).steps for call in step.calls)
     assert "[tool of its own, not recorded] " in "\n".join(transcript(unrecorded))
-    (file,) = (solved[0].path / "agents").iterdir()
-    assert "MY ANSWER" in file.read_text()
-    done = agent_env("replay", str(solved[0].path))
-    assert done.returncode == 0, done.stderr
-    assert "2 same" in done.stdout
+    assert "MY ANSWER" in printed
+    done = agent_env("replay", str(run.path))
+    assert (done.returncode, "2 same" in done.stdout) == (0, True), done.stderr
 
 
 def test_the_first_difference_is_named_where_it_asks_for_something_else(tmp_path):
     script = tmp_path / "agent.py"
     script.write_bytes(AGENT.read_bytes())
-    run, _ = run_by(
-        tmp_path / "run", agents=(command().replace(shlex.quote(str(AGENT)), str(script)),)
-    )
+    run_by(tmp_path / "run", agents=(command(script=script),))
     script.write_text(script.read_text().replace("Be brief.", "Be very brief."))
-    done = agent_env("replay", str(run.path))
-    assert done.returncode == 1
-    assert "step 1: request" in done.stdout
+    done = agent_env("replay", str(tmp_path / "run"))
+    assert (done.returncode, "step 1: request" in done.stdout) == (1, True)
     assert "-[system] Be brief.\n+[system] Be very brief." in done.stdout
 
 
 def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
-    done = agent_env("compare", str(solved[0].path), "--table", "agents")
+    run = solved[0]
+    done = agent_env("compare", str(run.path), "--table", "agents")
     _, _, _, ours, theirs, *_ = done.stdout.splitlines()
-    name = next(c.agent.name for c in solved[0].manifest.conditions if c.agent is not None)
+    name = by_agent(run).start.condition.agent.name
     assert ours.split()[:3] == ["web", "loop", "1.000"]
     assert theirs.split()[:3] == [f"web~by-{name}", name, "1.000"]
-    done = agent_env("compare", str(solved[0].path))
+    done = agent_env("compare", str(run.path))
     assert done.returncode == 0, done.stderr
     assert f"web and web~by-{name} (one sample)" in done.stdout
-    (trace,) = solved[0].path.glob("episodes/web~by-*/*.jsonl")
+    (trace,) = run.path.glob("episodes/web~by-*/*.jsonl")
     done = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", str(tmp_path / "fork"))
     assert done.returncode == 2
     assert "what the agent holds in memory and in its folder is not recorded" in done.stderr
@@ -133,13 +126,11 @@ def test_it_sees_nothing_of_the_host_but_its_program_and_what_its_command_names(
     tmp_path, monkeypatch
 ):
     named, hidden = tmp_path / "named", tmp_path / "hidden"
-    named.write_text("x")
-    hidden.write_text("x")
+    for file in (named, hidden):
+        file.write_text("x")
     monkeypatch.setenv("MY_SECRET", "s3cret")
-    run, _ = run_by(tmp_path / "run", "look_around", named, f"{hidden}/../hidden")
-    (file,) = (run.path / "agents").iterdir()
-    seen = json.loads(file.read_text())
-    assert seen == {
+    _, _, printed = run_by(tmp_path / "run", "look_around", named, f"{hidden}/../hidden")
+    assert json.loads(printed) == {
         "reached": [], "readable": [str(named)], "written": [], "processes": 2, "secrets": [],
         "uid": 1000,
     }  # fmt: skip
@@ -153,49 +144,44 @@ def test_it_sees_nothing_of_the_host_but_its_program_and_what_its_command_names(
         ("fill", {}, "answered", "No space left on device"),
         ("fork", {}, "answered", "Resource temporarily unavailable"),
         ("crash", {}, "crashed", "no idea"),
-        ("stay", {"time_s": 2.0}, "time", None),
+        ("stay", {"time_s": 2.0}, "time", ""),
     ],
 )
 def test_it_ends_within_the_limits_and_all_of_it_ends(tmp_path, mode, limits, reason, answer):
-    run, episode = run_by(tmp_path / "run", mode, limits=limits)
+    _, episode, printed = run_by(tmp_path / "run", mode, limits=limits)
     assert episode.stop_reason == reason
-    printed = "".join(file.read_text() for file in run.path.glob("agents/*"))
-    assert answer is None or answer in printed + (episode.answer or "")
+    assert answer in printed + (episode.answer or "")
     assert processes_of(AGENT) == []
 
 
 def test_one_that_goes_on_after_a_limit_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(process_loop, "REFUSED_S", 0.5)
-    _, episode = run_by(tmp_path / "run", "insist", limits={"steps": 1})
+    _, episode, _ = run_by(tmp_path / "run", "insist", limits={"steps": 1})
     assert (episode.stop_reason, episode.steps) == ("crashed", 1)
     assert processes_of(AGENT) == []
 
 
 def processes_of(file):
     found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            words = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if str(file).encode() in words and int(pid) != os.getpid():
-            found.append(pid)
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (folder / "cmdline").read_bytes()
+            if str(file).encode() in words and folder.name != str(os.getpid()):
+                found.append(folder.name)
     return found
 
 
 def test_a_run_that_was_cut_off_goes_on_where_it_was(tmp_path):
-    run, before = run_by(tmp_path / "run")
+    run, before, _ = run_by(tmp_path / "run")
     (trace,) = run.path.glob("episodes/web~by-*/*.jsonl")
-    lines = trace.read_bytes().splitlines(keepends=True)
-    trace.write_bytes(b"".join(lines[:3]))
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:3]))
     for name in ("scores.jsonl", "scored.json"):
         (run.path / name).unlink(missing_ok=True)
     done = agent_env("resume", str(run.path))
     assert done.returncode == 0, done.stderr
-    ((_, recording),) = Run(run.path).recordings(print)
-    assert recording.episode.answer == before.answer
-    assert recording.episode.steps == before.steps
-    assert recording.episode.tool_calls == before.tool_calls
+    after = by_agent(Run(run.path)).episode
+    for field in ("answer", "steps", "tool_calls"):
+        assert getattr(after, field) == getattr(before, field)
 
 
 def test_a_folder_of_somebody_else_starts_no_agent(solved, tmp_path, monkeypatch):
@@ -217,12 +203,10 @@ def test_an_attacker_gets_nowhere(tmp_path, monkeypatch):
     canary = tmp_path / "canary"
     canary.write_text("s3cret words")
     monkeypatch.setenv("AGENT_ENV_TEST", "s3cret")
-    attacker = AGENT.with_name("attacker.py")
     files = f"{canary},{tmp_path}/run/samples.jsonl,{Path.cwd()}/pyproject.toml"
-    words = shlex.join([sys.executable, str(attacker), files])
-    run, episode = run_by(tmp_path / "run", agents=(f"{words} {{prompt_file}}",))
-    (file,) = (run.path / "agents").iterdir()
-    assert json.loads(file.read_text().splitlines()[-1]) == []
+    attacker = command(files, script=AGENT.with_name("attacker.py"))
+    _, episode, printed = run_by(tmp_path / "run", agents=(attacker,))
+    assert json.loads(printed.splitlines()[-1]) == []
     assert episode.stop_reason == "answered"
 
 
@@ -236,16 +220,14 @@ def test_an_agents_environment_shows_nothing_of_agent_env(tmp_path):
     program.parent.mkdir()
     program.write_text(f"#!/bin/sh\n/bin/cat {packages}/*/table.csv\n")
     program.chmod(0o755)
-    run, _ = run_by(tmp_path / "run", agents=(f"{shlex.quote(str(program))} {{prompt_file}}",))
-    (file,) = (run.path / "agents").iterdir()
-    assert file.read_text().strip() == "other s3cret"
+    words = f"{shlex.quote(str(program))} {{prompt_file}}"
+    assert run_by(tmp_path / "run", agents=(words,))[2].strip() == "other s3cret"
 
 
 @pytest.mark.parametrize("make", ["mkdir", "mkfifo"])
 def test_an_answer_that_is_no_file_is_said_and_the_last_reply_counts(tmp_path, make):
     file = tmp_path / "odd.toml"
     file.write_text(f'command = ["{make}", "{{home}}/answer.txt"]\nanswer = "answer.txt"\n')
-    run, episode = run_by(tmp_path / "run", agents=(str(file),))
-    (log,) = (run.path / "agents").iterdir()
-    assert log.read_text() == "the answer answer.txt is not a file\n"
+    _, episode, printed = run_by(tmp_path / "run", agents=(str(file),))
+    assert printed == "the answer answer.txt is not a file\n"
     assert (episode.stop_reason, episode.answer) == ("answered", None)

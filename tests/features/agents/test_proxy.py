@@ -16,6 +16,7 @@ from agent_env.features.agents.apis.responses import ResponsesApi
 from agent_env.features.agents.proxy import LiveReply, Proxy, Room
 from agent_env.models.streams import LISTENER
 from agent_env.records.schema import Message, Reply, ToolCall, Usage
+from tests.features.agents.test_desk import Model as Replies
 from tests.features.agents.test_desk import desk
 from tests.features.agents.test_desk import request as chat_request
 from tests.lazy_modules import LazyModule
@@ -27,6 +28,8 @@ process_loop = LazyModule("agent_env.features.agents.process_loop")
 CALL = ToolCall(id="c1", name="web_search", arguments='{"query": "lighthouse"}')
 SAID = Message(role="assistant", content="I look it up.", tool_calls=(CALL,), reasoning="hm")
 END = Message(role="assistant", content="In 1982.")
+KEY = {"authorization": "Bearer t0ken"}
+CHAT = "/v1/chat/completions"
 
 
 class Model:
@@ -34,8 +37,8 @@ class Model:
 
     name = "m"
 
-    def __init__(self, attempts=(None,)):
-        self.asked, self.attempts = [], attempts
+    def __init__(self, *attempts):
+        self.asked, self.attempts = [], attempts or (None,)
 
     async def generate(self, messages, tools, options):
         self.asked.append(messages)
@@ -44,36 +47,26 @@ class Model:
             if (heard := LISTENER.get()) is not None:
                 heard(None)
                 for piece in pieces or (message.content[:5], message.content[5:]):
+                    if isinstance(piece, Exception):
+                        raise piece
                     heard(piece)
                     await asyncio.sleep(0)
         usage = Usage(input_tokens=11, output_tokens=7, source="provider")
         return Reply(message=message, finish_reason="stop", usage=usage)
 
 
-class Scripted:
-    """Says one message after the other."""
-
-    name = "m"
-
-    def __init__(self, *messages):
-        self.messages, self.asked, self.offered = list(messages), [], []
-
-    async def generate(self, messages, tools, options):
-        self.asked.append(messages)
-        self.offered.append(tools)
-        return Reply(message=self.messages.pop(0), finish_reason="stop")
-
-
 @asynccontextmanager
-async def reached(model=None, token="t0ken"):
-    """The address of a proxy, and the desk behind it."""
+async def reached(model=None):
+    """A client that knows the proxy's address and key, and the desk behind it."""
     at, stop = desk(), asyncio.Event()
     at.attempt.model = model or Model()
     listener = hosting.listening(0)
-    app = Proxy(at, "small", token, process_loop.mcp_app(at), Room())
+    app = Proxy(at, "small", "t0ken", process_loop.mcp_app(at), Room())
     serving = asyncio.create_task(hosting.serve_app(app, listener, stop))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", at
+        async with httpx.AsyncClient(base_url=url, headers=KEY) as client:
+            yield client, at
     finally:
         stop.set()
         await serving
@@ -82,39 +75,40 @@ async def reached(model=None, token="t0ken"):
 async def by_chat(url, stream):
     tools = [{"type": "function", "function": {"name": "web_search", "parameters": {}}}]
     turns = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "When?"}]
+    fields = {"model": "x", "messages": turns, "tools": tools}
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="t0ken") as client:
         ask = client.chat.completions
         if stream:
-            async with ask.stream(model="x", messages=turns, tools=tools) as events:
-                first = (await events.get_final_completion()).choices[0].message
+            async with ask.stream(**fields) as events:
+                reply = await events.get_final_completion()
         else:
-            reply = await ask.create(model="x", messages=turns, tools=tools)
-            first = reply.choices[0].message
-        call = first.tool_calls[0]
+            reply = await ask.create(**fields)
+        first = reply.choices[0].message
+        (call,) = first.tool_calls
+        function = {"name": call.function.name, "arguments": call.function.arguments}
+        calls = [{"id": call.id, "type": "function", "function": function}]
         turns += [
-            {"role": "assistant", "content": first.content, "tool_calls": [
-                {"id": call.id, "type": "function", "function": {
-                    "name": call.function.name, "arguments": call.function.arguments}}]},
+            {"role": "assistant", "content": first.content, "tool_calls": calls},
             {"role": "tool", "tool_call_id": call.id, "content": "1982"},
-        ]  # fmt: skip
-        last = await ask.create(model="x", messages=turns, tools=tools)
+        ]
+        last = await ask.create(**fields)
         return first.content, call.function.arguments, last.choices[0].message.content
 
 
 async def by_responses(url, stream):
     tools = [{"type": "function", "name": "web_search", "parameters": {}}, {"type": "web_search"}]
+    items = [{"role": "user", "content": "When?"}]
+    fields = {"model": "x", "tools": tools, "instructions": "Be short.", "input": items}
     async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="t0ken") as client:
-        items = [{"role": "user", "content": "When?"}]
-        fields = {"model": "x", "tools": tools, "instructions": "Be short."}
         if stream:
-            async with client.responses.stream(input=items, **fields) as events:
+            async with client.responses.stream(**fields) as events:
                 first = await events.get_final_response()
         else:
-            first = await client.responses.create(input=items, **fields)
+            first = await client.responses.create(**fields)
         call = first.output[1]
-        output = {"type": "function_call_output", "call_id": call.call_id, "output": "1982"}
-        items += [*(item.model_dump(exclude_none=True) for item in first.output), output]
-        last = await client.responses.create(input=items, **fields)
+        items += [item.model_dump(exclude_none=True) for item in first.output]
+        items.append({"type": "function_call_output", "call_id": call.call_id, "output": "1982"})
+        last = await client.responses.create(**fields)
         return first.output_text, call.arguments, last.output_text
 
 
@@ -124,27 +118,26 @@ async def by_messages(url, stream):
         {"type": "web_search_20250305", "name": "hosted"},
     ]
     turns = [{"role": "user", "content": "When?"}]
-    fields = {"model": "x", "max_tokens": 99, "tools": tools, "system": "Be short."}
+    fields = {"model": "x", "max_tokens": 99, "tools": tools, "system": "Be short.",
+              "messages": turns}  # fmt: skip
     async with anthropic.AsyncAnthropic(base_url=url, api_key="t0ken") as client:
         if stream:
-            async with client.messages.stream(messages=turns, **fields) as events:
+            async with client.messages.stream(**fields) as events:
                 first = await events.get_final_message()
         else:
-            first = await client.messages.create(messages=turns, **fields)
+            first = await client.messages.create(**fields)
         text, call = first.content
+        said = {"type": "text", "text": text.text}
+        use = {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}
         result = {"type": "tool_result", "tool_use_id": call.id, "content": "1982"}
-        blocks = [
-            {"type": "text", "text": text.text},
-            {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input},
-        ]
-        turns += [{"role": "assistant", "content": blocks}, {"role": "user", "content": [result]}]
-        last = await client.messages.create(messages=turns, **fields)
+        turns += [{"role": "assistant", "content": [said, use]},
+                  {"role": "user", "content": [result]}]  # fmt: skip
+        last = await client.messages.create(**fields)
         return text.text, json.dumps(call.input), last.content[0].text
 
 
 async def by_gemini(url, stream):
-    options = {"base_url": url}
-    client = genai.Client(api_key="t0ken", http_options=options)
+    client = genai.Client(api_key="t0ken", http_options={"base_url": url})
     schema = {"type": "object", "properties": {"query": {"type": "string"}}}
     function = {"name": "web_search", "parameters_json_schema": schema}
     config = {
@@ -152,25 +145,19 @@ async def by_gemini(url, stream):
         "automatic_function_calling": {"disable": True},
         "system_instruction": "Be short.",
     }
-    turns = [genai.types.UserContent("When?")]
-    ask = client.aio.models
+    turns, ask, parts = [genai.types.UserContent("When?")], client.aio.models, []
+    fields = {"model": "x", "contents": turns, "config": config}
     if stream:
-        parts = []
-        async for piece in await ask.generate_content_stream(
-            model="x", contents=turns, config=config
-        ):
+        async for piece in await ask.generate_content_stream(**fields):
             parts += piece.candidates[0].content.parts
     else:
-        first = await ask.generate_content(model="x", contents=turns, config=config)
-        parts = first.candidates[0].content.parts
+        parts = (await ask.generate_content(**fields)).candidates[0].content.parts
     text = "".join(part.text or "" for part in parts)
     (call,) = (part.function_call for part in parts if part.function_call)
     result = genai.types.Part.from_function_response(name=call.name, response={"result": "1982"})
-    said = genai.types.ModelContent(
-        [genai.types.Part(text=text), genai.types.Part(function_call=call)]
-    )
-    turns += [said, genai.types.UserContent([result])]
-    last = await ask.generate_content(model="x", contents=turns, config=config)
+    said = [genai.types.Part(text=text), genai.types.Part(function_call=call)]
+    turns += [genai.types.ModelContent(said), genai.types.UserContent([result])]
+    last = await ask.generate_content(**fields)
     await client.aio.aclose()
     return text, json.dumps(call.args), last.text
 
@@ -178,27 +165,22 @@ async def by_gemini(url, stream):
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("by", [by_chat, by_responses, by_messages, by_gemini])
 async def test_each_official_client_has_the_episodes_model(by, stream):
-    async with reached() as (url, at):
-        said = await by(url, stream)
-        asked, meter = at.attempt.model.asked, at.attempt.meter
+    async with reached() as (client, at):
+        said = await by(str(client.base_url), stream)
+    asked, meter = at.attempt.model.asked, at.attempt.meter
     assert said == ("I look it up.", '{"query": "lighthouse"}', "In 1982.")
     assert [turn.role for turn in asked[0]] == ["system", "user"]
     assert [turn.role for turn in asked[1]] == ["system", "user", "assistant", "tool"]
     assert asked[1][2] == SAID  # with the thoughts that the agent never had
-    assert asked[1][3].content == "1982"
-    assert (meter.steps, meter.tokens) == (2, 36)
+    assert (asked[1][3].content, meter.steps, meter.tokens) == ("1982", 2, 36)
 
 
 async def test_mcp_and_plain_posts_reach_the_same_tools():
-    async with reached() as (url, _):
-        async with mcp.Client(f"{url}/mcp") as client:
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            result = await client.call_tool("web_search", {"query": "x"})
-        async with httpx.AsyncClient() as client:
-            key = {"authorization": "Bearer t0ken"}
-            address = f"{url}/tools/web_search"
-            posted = await client.post(address, json={"query": "x"}, headers=key)
-        called, posted = result.content[0].text, posted.text
+    async with reached() as (client, _):
+        async with mcp.Client(f"{client.base_url}/mcp") as session:
+            names = [tool.name for tool in (await session.list_tools()).tools]
+            called = (await session.call_tool("web_search", {"query": "x"})).content[0].text
+        posted = (await client.post("/tools/web_search", json={"query": "x"})).text
     assert names == ["web_search"]
     assert called.endswith('web_search {"query": "x"} [\'web_search\']')
     assert posted.split(maxsplit=1)[1] == called.split(maxsplit=1)[1]
@@ -210,23 +192,22 @@ async def test_tools_in_a_namespace_are_plain_ones_for_the_model(stream):
     inner = {"type": "function", "name": "web_search", "parameters": {}}
     tools = [{"type": "namespace", "name": "mcp__env", "tools": [inner]}]
     called = CALL.model_copy(update={"name": "mcp__env__web_search"})
-    asked = {"tools": tools, "stream": stream, "model": "x"}
-
-    model = Scripted(Message(role="assistant", tool_calls=(called,)), END)
-    async with reached(model) as (url, _), httpx.AsyncClient() as client:
-        key = {"authorization": "Bearer t0ken"}
-        items = [{"role": "user", "content": "When?"}]
-        first = await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
-        call = {"type": "function_call", "call_id": "c1", "namespace": "mcp__env",
-                "name": "web_search", "arguments": CALL.arguments}  # fmt: skip
-        output = {"type": "function_call_output", "call_id": "c1", "output": "1982"}
-        items += [call, output]
-        await client.post(f"{url}/v1/responses", json=asked | {"input": items}, headers=key)
-        text, asked_turns, offered = first.text, model.asked, model.offered
+    items = [{"role": "user", "content": "When?"}]
+    body = {"tools": tools, "stream": stream, "model": "x", "input": items}
+    model = Replies(Message(role="assistant", tool_calls=(called,)), END)
+    async with reached(model) as (client, _):
+        text = (await client.post("/v1/responses", json=body)).text
+        items += [
+            {"type": "function_call", "call_id": "c1", "namespace": "mcp__env",
+             "name": "web_search", "arguments": CALL.arguments},
+            {"type": "function_call_output", "call_id": "c1", "output": "1982"},
+        ]  # fmt: skip
+        await client.post("/v1/responses", json=body)
     assert '"namespace": "mcp__env", "name": "web_search"' in text
     assert "mcp__env__web_search" not in text
-    assert [tool.name for tool in offered[0]] == ["mcp__env__web_search"]
-    assert asked_turns[1][1].tool_calls == (called,)
+    (_, offered, _), (turns, _, _) = model.asked
+    assert [tool.name for tool in offered] == ["mcp__env__web_search"]
+    assert turns[1].tool_calls == (called,)
 
 
 SAYS = {"role": "user", "content": "When?"}
@@ -234,57 +215,43 @@ IMAGE = [{"role": "user", "content": [{"type": "image_url", "image_url": {"url":
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "key", "status", "says"),
+    ("path", "body", "status", "says"),
     [
-        ("/v1/chat/completions", {"messages": IMAGE}, "t0ken", 400, "'image_url' is not passed on"),
-        ("/v1/chat/completions", {"messages": 3}, "t0ken", 400, "messages must be a list"),
-        ("/v1/chat/completions", {}, "other", 401, "Incorrect API key"),
-        ("/v1/chat/completions", {"messages": [SAYS], "n": 2}, "t0ken", 400,
+        ("/v1/chat/completions", {"messages": IMAGE}, 400, "'image_url' is not passed on"),
+        ("/v1/chat/completions", {"messages": 3}, 400, "messages must be a list"),
+        ("/v1/chat/completions", None, 401, "Incorrect API key"),
+        ("/v1/chat/completions", {"messages": [SAYS], "n": 2}, 400,
          "n is 2: one reply a request is passed on"),
-        ("/v1/chat/completions", {"messages": [SAYS], "max_tokens": 0}, "t0ken", 400,
+        ("/v1/chat/completions", {"messages": [SAYS], "max_tokens": 0}, 400,
          "integer below minimum value"),
-        ("/v1/completions", {}, "t0ken", 404, "nothing at POST /v1/completions"),
-        ("/v9/messages", {}, "t0ken", 404, "nothing at POST /v9/messages"),
-        ("/v1/responses", {"input": "x", "previous_response_id": "r"}, "t0ken", 400,
+        ("/v1/completions", {}, 404, "nothing at POST /v1/completions"),
+        ("/v9/messages", {}, 404, "nothing at POST /v9/messages"),
+        ("/v1/responses", {"input": "x", "previous_response_id": "r"}, 400,
          "replies are not stored"),
-        ("/tools/calculator", [1], "t0ken", 400, "the arguments are an object"),
+        ("/tools/calculator", [1], 400, "the arguments are an object"),
     ],
 )  # fmt: skip
-async def test_what_is_not_passed_on_is_refused_by_name(path, body, key, status, says):
-    async with reached() as (url, at), httpx.AsyncClient() as client:
-        headers = {"authorization": f"Bearer {key}"}
-        reply = await client.post(url + path, json=body, headers=headers)
+async def test_what_is_not_passed_on_is_refused_by_name(path, body, status, says):
+    async with reached() as (client, at):
+        key = KEY if body is not None else {"authorization": "Bearer other"}
+        reply = await client.post(path, json=body or {}, headers=key)
     assert reply.status_code == status
     assert says in reply.text
     assert at.attempt.model.asked == []
 
 
 async def test_streams_that_begin_anew_or_fail_break_off():
-    model = Model(attempts=(("I look ",), ("You ", "look")))
-    async with reached(model) as (url, at), httpx.AsyncClient() as client:
-        body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
-        key = {"authorization": "Bearer t0ken"}
-        address = f"{url}/v1/chat/completions"
+    body = {"stream": True, "messages": [SAYS]}
+    async with reached(Model(("I look ",), ("You ", "look"))) as (client, at):
         with pytest.raises(httpx.RemoteProtocolError):
-            await client.post(address, json=body, headers=key)
-        again = await client.post(address, json=body | {"stream": False}, headers=key)
-        assert again.json()["choices"][0]["message"]["content"] == "I look it up."
-        assert len(at.attempt.model.asked) == 1
-
-    class Failing(Scripted):
-        async def generate(self, messages, tools, options):
-            heard = LISTENER.get()
-            heard(None)
-            heard("I look ")
-            await asyncio.sleep(0)
-            raise ModelError("down")
-
-    async with reached(Failing()) as (url, at), httpx.AsyncClient() as client:
-        body = {"stream": True, "messages": [{"role": "user", "content": "When?"}]}
-        key = {"authorization": "Bearer t0ken"}
+            await client.post(CHAT, json=body)
+        again = await client.post(CHAT, json=body | {"stream": False})
+    assert again.json()["choices"][0]["message"]["content"] == "I look it up."
+    assert len(at.attempt.model.asked) == 1
+    async with reached(Model(("I look ", ModelError("down")))) as (client, at):
         with pytest.raises(httpx.RemoteProtocolError):
-            await client.post(f"{url}/v1/chat/completions", json=body, headers=key)
-        assert str(at.failed.exception()) == "down"
+            await client.post(CHAT, json=body)
+    assert str(at.failed.exception()) == "down"
 
 
 def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
@@ -297,21 +264,13 @@ def test_text_comes_as_events_as_soon_as_it_is_there_and_once():
     assert live.sent == "I look it"
 
 
-def test_bodies_that_would_fill_the_memory_are_refused_before_they_are_parsed():
-    async def main():
-        async with reached() as (url, _), httpx.AsyncClient() as client:
-            address, key = f"{url}/v1/chat/completions", {"authorization": "Bearer t0ken"}
-            told = []
-            for body, headers in (
-                (b'{"messages": [' + b"[]," * 500_000 + b"[]]}", key),
-                (b"x" * 9_000_000, key),
-                (b"x" * 9_000_000, {}),
-            ):
-                answer = await client.post(address, content=body, headers=headers)
-                told.append((answer.status_code, answer.json()["error"]["message"]))
-            return told
-
-    assert asyncio.run(main()) == [
+async def test_bodies_that_would_fill_the_memory_are_refused_before_they_are_parsed():
+    many, long = b'{"messages": [' + b"[]," * 500_000 + b"[]]}", b"x" * 9_000_000
+    async with reached() as (client, _):
+        answers = [await client.post(CHAT, content=body) for body in (many, long)]
+        del client.headers["authorization"]
+        answers.append(await client.post(CHAT, content=long))
+    assert [(each.status_code, each.json()["error"]["message"]) for each in answers] == [
         (413, "the request has more than 400,000 lists, objects and entries"),
         (413, "a body has at most 8,000,000 bytes"),
         (401, "Incorrect API key provided."),
@@ -329,17 +288,16 @@ def test_all_agents_of_a_run_share_the_room_for_requests():
 def test_costs_ends_keys_and_turns_are_written_as_each_api_has_them():
     tokens = Tokens(12, 34, cached=5, reasoning=6)
     chat, responses = ChatApi().usage(tokens), responses_api._usage(tokens)
-    assert (
-        chat["prompt_tokens_details"] == responses["input_tokens_details"] == {"cached_tokens": 5}
-    )
-    assert chat["completion_tokens_details"] == responses["output_tokens_details"]
+    details = chat["prompt_tokens_details"], chat["completion_tokens_details"]
+    assert details == (responses["input_tokens_details"], responses["output_tokens_details"])
+    assert details[0] == {"cached_tokens": 5}
     refused = ResponsesApi().message(Answer("No.", finish="refused"), 1)
     assert refused["content"] == [{"type": "refusal", "refusal": "No."}]
     hosted = {"messages": [SAYS], "tools": [], "tool_choice": {"type": "web_search"}}
     assert ChatApi().read(hosted, HttpRequest("POST", "/", b"", {})).choice == "auto"
     with pytest.raises(Refusal, match="unregistered callers"):
         GeminiApi().read({}, HttpRequest("POST", "/", b"", {}))
-    parts = [{"text": "a"}], [{"text": "b"}]
-    assert joined([{"role": "user", "parts": each} for each in parts]) == [
-        {"role": "user", "parts": [*parts[0], *parts[1]]}
+    parts = [{"text": "a"}, {"text": "b"}]
+    assert joined([{"role": "user", "parts": [part]} for part in parts]) == [
+        {"role": "user", "parts": parts}
     ]

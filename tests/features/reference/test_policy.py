@@ -87,10 +87,7 @@ def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzle
     finally:
         model.close()
     assert share_right(got, puzzles[:6]) == 1.0
-    tables = (
-        "agent_env.features.facts.tables.tables",
-        "agent_env.families.time_puzzles.day_sets",
-    )
+    tables = ("agent_env.features.facts.tables.tables", "agent_env.families.time_puzzles.day_sets")
     known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
     assert not [name for name in model.loaded if name.startswith(known)]
     puzzles_package = "agent_env.families.time_puzzles"
