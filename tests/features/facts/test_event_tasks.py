@@ -1,6 +1,7 @@
 """Screening and checking as tasks: what the prompts say, and what scores."""
 
 from datetime import date
+from functools import partial
 
 import pytest
 
@@ -19,24 +20,18 @@ SCREEN_TASK, CHECK_TASK = (
 PAGE = "https://encyclopedia.example/article/Siege_(second)"
 
 
-def row(start="", end="", years=()):
+def sample_of(make, start="", end="", years=()):
     bounds = (PartialDate.parse(text) if text else None for text in (start, end))
-    return EventRow("the Siege", "siege", "", "", *bounds, years, "")
-
-
-def screened(start="", end="", years=()):
-    (sample,) = event_facts.screen_samples([row(start, end, years)], NOW)
+    (sample,) = make([EventRow("the Siege", "siege", "", "", *bounds, years, "")], NOW)
     return sample
 
 
-def checked(start="", end="", years=()):
-    (sample,) = event_facts.check_samples([row(start, end, years)], NOW)
-    return sample
+screened = partial(sample_of, event_facts.screen_samples)
+checked = partial(sample_of, event_facts.check_samples)
 
 
 def prompt(task, sample):
-    (message,) = task.prompt(sample, Condition(name="base"))
-    return message.content
+    return task.prompt(sample, Condition(name="base"))[0].content
 
 
 def episode(answer, status="finished", opened=()):
@@ -44,12 +39,31 @@ def episode(answer, status="finished", opened=()):
     return ended(answer, "event-1", status=status, pages=pages)
 
 
-def known(sample, answer):
-    found = event_facts.score_screen(sample, episode(answer))
-    return found.outcome, found.metrics["known"]
+DAYS, YEARS = ("1805-10-21", "1806-01"), ("", "", (1908, 1948, 1949))
 
 
-def test_prompts_state_what_is_asked_and_right_dates_are_known():
+@pytest.mark.parametrize(
+    ("row", "answer", "expected"),
+    [
+        (DAYS, "FIRST: 1805-10-21\nLAST: 1806-01", ("read", 1.0)),
+        (DAYS, "FIRST: 21 October 1805\nLAST: 1806-01-31", ("read", 1.0)),
+        (DAYS, "FIRST: 1805-10-21\nLAST: 1806-02", ("read", 0.0)),
+        (DAYS, "FIRST: 1805-10-22\nLAST: 1806-01", ("read", 0.0)),
+        (["1999-12-31"], "FIRST: 1999-12-31\nLAST: ongoing", ("read", 1.0)),
+        (["1999-12-31"], "FIRST: 1999-12-31\nLAST: 2020-01-01", ("read", 0.0)),
+        (YEARS, "YEARS: 1908, 1948-1949", ("read", 1.0)),
+        (YEARS, "YEARS: 1908, 1948", ("read", 0.0)),
+        (DAYS, "FIRST: UNKNOWN\nLAST: UNKNOWN", ("read", 0.0)),
+        (DAYS, "FIRST: 1805", ("unreadable", 0.0)),
+        (DAYS, "It was in 1805.", ("unreadable", 0.0)),
+    ],
+)
+def test_a_row_is_known_by_all_its_dates(row, answer, expected):
+    found = event_facts.score_screen(screened(*row), episode(answer))
+    assert (found.outcome, found.metrics["known"]) == expected
+
+
+def test_prompts_state_what_is_asked_and_a_check_needs_its_page():
     samples = event_facts.screen_samples(shipped_tables().events, NOW)
     assert len(samples) == 269
     for sample in samples:
@@ -64,7 +78,7 @@ def test_prompts_state_what_is_asked_and_right_dates_are_known():
     text = prompt(CHECK_TASK, checked("1805-10", "", ()))
     assert "Began: 1805-10 (stated to the month)" in text
     assert "Ended: not yet; it still lasted on 2031-07-09" in text
-    text = prompt(CHECK_TASK, checked(years=(1908, 1948, 1949)))
+    text = prompt(CHECK_TASK, checked(*YEARS))
     assert "Years in which it took place, all of them: 1908, 1948~1949" in text
     answer = (
         f"VERDICT: **Not correct**\nWHY: It began\nin May.\nPAGES:\n- {PAGE}.\n- https://b.example"
@@ -76,28 +90,11 @@ def test_prompts_state_what_is_asked_and_right_dates_are_known():
     assert score.metrics == {"correct": 0.0, "not_correct": 1.0, "unclear": 0.0}
     found = event_facts.judgement(episode(f"VERDICT: correct\nWHY: I know.\nPAGES: {PAGE}"))
     assert (found.verdict, found.rule) == ("unclear", "'correct' without a page that was opened")
-    sample = screened("1805-10-21", "1806-01")
-    assert known(sample, "FIRST: 1805-10-21\nLAST: 1806-01") == ("read", 1.0)
-    assert known(sample, "FIRST: 21 October 1805\nLAST: 1806-01-31") == ("read", 1.0)
-    assert known(sample, "FIRST: 1805-10-21\nLAST: 1806-02") == ("read", 0.0)
-    assert known(sample, "FIRST: 1805-10-22\nLAST: 1806-01") == ("read", 0.0)
-    sample = screened("1999-12-31")
-    assert sample.gold == ("1999-12-31", "ongoing")
-    assert known(sample, "FIRST: 1999-12-31\nLAST: ongoing") == ("read", 1.0)
-    assert known(sample, "FIRST: 1999-12-31\nLAST: 2020-01-01") == ("read", 0.0)
+    assert screened("1999-12-31").gold == ("1999-12-31", "ongoing")
     quake = EventRow("the Quake", "earthquake", "", "", PartialDate(1755), None, (), "")
-    (sample,) = event_facts.screen_samples([quake], NOW)
-    assert sample.gold == ("1755",)
-    (claimed,) = event_facts.check_samples([quake], NOW)
-    assert "Ended" not in prompt(CHECK_TASK, claimed)
-    sample = screened(years=(1908, 1948, 1949))
-    assert known(sample, "YEARS: 1908, 1948-1949") == ("read", 1.0)
-    assert known(sample, "YEARS: 1908, 1948") == ("read", 0.0)
-    sample = screened("1805", "1806")
-    assert known(sample, "FIRST: UNKNOWN\nLAST: UNKNOWN") == ("read", 0.0)
-    assert known(sample, "FIRST: 1805") == ("unreadable", 0.0)
-    assert known(sample, "It was in 1805.") == ("unreadable", 0.0)
-    assert event_facts.score_screen(sample, episode(None, "failed")).outcome == "failed"
+    assert event_facts.screen_samples([quake], NOW)[0].gold == ("1755",)
+    assert "Ended" not in prompt(CHECK_TASK, *event_facts.check_samples([quake], NOW))
+    assert event_facts.score_screen(screened(*DAYS), episode(None, "failed")).outcome == "failed"
     assert screened("1805", "1805").id == checked(years=(1908,)).id == "event-354edda191dc2ad7"
     with pytest.raises(ConfigError, match="sample 'tp-0-00001' is not a row of an event table"):
         SCREEN_TASK.prompt(puzzle(), Condition(name="base"))

@@ -26,32 +26,25 @@ def answer(sample, text):
     ],
 )
 def test_a_name_counts_wherever_it_stands(text, ours, theirs):
-    own = question(1)
-    assert our_measure(own, text, TABLE)["metrics"]["answer"] == ours
-    assert answer(own, text) == theirs
+    found = our_measure(question(1), text, TABLE)["metrics"]["answer"]
+    assert (found, answer(question(1), text)) == (ours, theirs)
 
 
 def test_names_values_and_what_holds_now():
     names = [f"Person {letter}" for letter in "ABCDEF"]
     golds = tuple(GoldRow(answer=n, start="2000-01", end=None, row=k) for k, n in enumerate(names))
-    many = question(0, 1).model_copy(
-        update={"golds": golds, "gold": tuple(names), "others": (), "materials": ()}
-    )
-    assert [measure(many, ", ".join(names[:n]))["metrics"]["answer"] for n in (4, 5, 6)] == [
-        0,
-        1,
-        1,
-    ]
+    given = {"golds": golds, "gold": tuple(names), "others": (), "materials": ()}
+    many = question(0, 1).model_copy(update=given)
+    some = [measure(many, ", ".join(names[:n]))["metrics"]["answer"] for n in (4, 5, 6)]
+    assert some == [0, 1, 1]
     assert our_measure(many, ", ".join(names[:5]))["metrics"]["answer"] == 0
     during = question(1).model_copy(update={"relation": "during", "question": "… between …?"})
     assert answer(during, "Carl Dahl, before Eva Fors") == 1
     assert answer(question(1), "Carl Dahl, before Eva Fors") == 0
-    assert [answer(question(), text) for text in ("No one did.", "None", "Nobody", "")] == [
-        1, 1, 0, 0,
-    ]  # fmt: skip
-    assert forms("Gun Maria Holm") == (
-        "gun maria holm", "gun maria holm", "gun holm", "gun maria", "gun",
-    )  # fmt: skip
+    none = [answer(question(), text) for text in ("No one did.", "None", "Nobody", "")]
+    assert none == [1, 1, 0, 0]
+    whole = "gun maria holm"
+    assert forms("Gun Maria Holm") == (whole, whole, "gun holm", "gun maria", "gun")
     assert forms("Émile Łoub")[1] == "emile loub"
     assert forms("Ann Ray, Bo Rask")[2:] == ("ann ray", "bo rask")
     assert "illegal" in forms("Ilegal")
@@ -68,12 +61,8 @@ def test_names_values_and_what_holds_now():
 
 def test_a_join_is_wrong_only_where_another_month_of_the_games_is_named():
     games = GoldRow(answer="Carl Dahl", start="2000-09", end="2000-10", row=0)
-    own = hops().model_copy(
-        update={
-            "golds": (games,), "gold": ("Carl Dahl",),
-            "hops": (Hop(asks="host", gold=("Aland", "2000-09")), Hop(asks="n", gold=("C",))),
-        }
-    )  # fmt: skip
+    steps = (Hop(asks="host", gold=("Aland", "2000-09")), Hop(asks="n", gold=("C",)))
+    own = hops().model_copy(update={"golds": (games,), "gold": ("Carl Dahl",), "hops": steps})
     texts = ("Carl Dahl of Aland, October 2000", "Carl Dahl, March 2000", "Carl Dahl, March 1999",
              "Carl Dahl or Eva Fors")  # fmt: skip
     found = [measure(own, text)["metrics"] for text in texts]

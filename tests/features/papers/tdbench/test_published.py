@@ -6,42 +6,37 @@ Each way in which a published set's database differed from its CSVs, proved from
 import csv
 import json
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.score import measure
 from agent_env.features.papers.tdbench.cli import import_command
+from agent_env.features.papers.tdbench.importing import import_published
 from agent_env.features.papers.tdbench.published import read_published
 from agent_env.features.papers.tdbench.published_samples import published_samples
 from agent_env.tasks.family import SampleSet
+from tests.tables import each
 
 NOW = date(2025, 1, 26)
+PUBLISHED = Path(__file__).parents[3] / "data" / "published" / "tdbench"
 TABLE = """Country,Role,Name,Start,End
 Aland,President,Ada Berg,1992-05-28,1999-05-18
 Aland,President,Carl Dahl,1999-05-18,2006-05-15
 Aland,President,Gun O'Holm,2006-05-15,
 Bland,President,Ivo Juul,1990-01-01,
 """
-WHERE = "from leaders where Country = 'Aland' and Role = 'President'"
+SQL = "select Name, start, end from leaders where Country = 'Aland' and Role = 'President' and "
 
 
-def entry(idx, op, condition, names, **more):
-    rows = [line.split(",") for line in TABLE.splitlines()[1:]]
-    held = {name: (start, end or "2025-01-26") for _, _, name, start, end in rows}
-    correct = [
-        {"Name": n, "Start": f"{held[n][0]} 00:00:00", "End": f"{held[n][1]} 00:00:00"}
-        for n in names
-    ]
-    return {
-        "idx": idx,
-        "op": op,
-        "qtype": "basic_unique",
-        "sql_for_db": f"select Name, start, end {WHERE} and {condition}",
-        "correct_rows": correct,
-        "incorrect_rows": [],
-        "questions": ["Who was it?", "Which one was it?\n"],
-    } | more
+def entry(number, sql, *rows, op="after", qtype="basic_unique", questions=("Which?",)):
+    stored = {"idx": number, "op": op, "qtype": qtype, "sql_for_db": sql, "correct_rows": rows}
+    return {**stored, "incorrect_rows": (), "questions": questions}
+
+
+def holder(name, start, end):
+    return {"Name": name, "Start": f"{start} 00:00:00", "End": f"{end} 00:00:00"}
 
 
 def folder(tmp_path, *entries, table=TABLE):
@@ -51,22 +46,22 @@ def folder(tmp_path, *entries, table=TABLE):
     return tmp_path
 
 
-AFTER = entry(0, "after", "Start > '1999-12-31 00:00:00'", ["Gun O'Holm"])
-MEET = entry(1, "meet", "date(End) = date('1999-07-18 00:00:00', '-2 month')", ["Ada Berg"])
+TWO = ("Who was it?", "Which one was it?\n")
+GUN, ADA = ("Gun O'Holm", "2006-05-15", "2025-01-26"), ("Ada Berg", "1992-05-28", "1999-05-18")
+AFTER = entry(0, f"{SQL}Start > '1999-12-31 00:00:00'", holder(*GUN), questions=TWO)
+MEET = entry(
+    1, f"{SQL}date(End) = date('1999-07-18 00:00:00', '-2 month')", holder(*ADA),
+    op="meet", questions=TWO,
+)  # fmt: skip
 
 
 def test_statements_that_give_their_rows_make_samples(tmp_path):
     found = read_published(folder(tmp_path, AFTER, MEET), NOW)
     assert [c.difference for c in found.questions] == [None, None]
-    made = published_samples(found, NOW)
-    after, again, meets, _ = made.samples
+    after, again, meets, _ = published_samples(found, NOW).samples
     assert (after.gold, after.others) == (("Gun O'Holm",), ("Ada Berg", "Carl Dahl"))
-    assert (after.relation, after.roles, meets.relation, meets.roles) == (
-        "after",
-        ("start",),
-        "meets",
-        ("end",),
-    )
+    assert (after.relation, after.roles) == ("after", ("start",))
+    assert (meets.relation, meets.roles) == ("meets", ("end",))
     assert (after.query, after.phrasing, again.phrasing) == (again.query, 0, 1)
     assert again.question == "Which one was it?"
     assert len(after.context[0]) == 4
@@ -100,53 +95,40 @@ def test_a_statement_that_does_not_end_is_stopped(tmp_path, monkeypatch):
     assert checked.difference.reason == "took too long"
 
 
+def joined(tmp_path, table, sql, qtype="join_2hop"):
+    """The one sample of a join over the table."""
+    row = {"Name": "Odd", "Country": "Aland", "Start": "1912-07-06", "End": "1912-07-27"}
+    sql = f"select Name, country, start, end from games where {sql}"
+    join = entry(0, sql, row, op="Name", qtype=qtype, questions=["Who was king of the host of …?"])
+    found = read_published(folder(tmp_path, join, table=table), NOW)
+    return published_samples(found, NOW).samples[0]
+
+
 def test_a_join_has_its_first_event_as_a_hop(tmp_path):
     table = "Country,Role,Name,Game,Start,End\nAland,King,Odd,Ash 1912,1912-07-06,1912-07-27\n"
-    join = {
-        "idx": 0,
-        "op": "Name",
-        "qtype": "join_2hop",
-        "sql_for_db": 'select Name, country, start, end from games where Game = "Ash 1912"',
-        "correct_rows": [
-            {"Name": "Odd", "Country": "Aland", "Start": "1912-07-06", "End": "1912-07-27"}
-        ],
-        "incorrect_rows": [],
-        "questions": ["Who was king of the host of Ash 1912?"],
-    }
-    found = read_published(folder(tmp_path, join, table=table), NOW)
-    (sample,) = published_samples(found, NOW).samples
+    sample = joined(tmp_path, table, 'Game = "Ash 1912"')
     said = measure(sample, "Ash 1912 was in Aland in July 1912. ANSWER: Odd")["metrics"]
     assert (said["hop_1"], said["hallucination_1"], said["answer"]) == (1, 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("qtype", "hops"),
-    [
-        ("join_2hop", ["country and month", "Name"]),
-        ("join", ["country and month", "Name"]),
-        ("join_1hop", ["country and month", "Name"]),
-        ("join_3hop", ["city", "country and month", "Name"]),
-        ("join_3hop_role", ["city", "country and month", "Name"]),
-        ("join_3Hop", ["city", "country and month", "Name"]),
-        ("join_3_hop", ["city", "country and month", "Name"]),
-        ("join_3-hop", ["city", "country and month", "Name"]),
-        ("join3hops", ["city", "country and month", "Name"]),
-        ("join_4hop", ["city", "game", "country and month", "Name"]),
+HOPS = {
+    ("country and month", "Name"): ["join_2hop", "join", "join_1hop"],
+    ("city", "country and month", "Name"): [
+        "join_3hop", "join_3hop_role", "join_3Hop", "join_3_hop", "join_3-hop", "join3hops",
     ],
-)
+    ("city", "game", "country and month", "Name"): ["join_4hop"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("qtype", "hops"), each(HOPS))
 def test_a_join_has_as_many_hops_as_its_type_says(tmp_path, qtype, hops):
     table = (
         "Country,Role,Name,Round,Game,City,Start,End\n"
         "Aland,King,Odd,5,Ash 1912,Ash,1912-07-06,1912-07-27\n"
         "Corland,King,Una,6,Cor 1916,Cor,1916-07-06,1916-07-27\n"
     )
-    row = {"Name": "Odd", "Country": "Aland", "Start": "1912-07-06", "End": "1912-07-27"}
-    sql = 'select Name, country, start, end from games where Round = "5" and Role = "King"'
-    join = {"idx": 0, "op": "Name", "qtype": qtype, "sql_for_db": sql, "correct_rows": [row]}
-    join["questions"] = ["Who was king of the host of the 5th games?"]
-    found = read_published(folder(tmp_path, join, table=table), NOW)
-    (sample,) = published_samples(found, NOW).samples
-    assert [hop.asks.partition(" of ")[0].rstrip(",") for hop in sample.hops] == hops
+    sample = joined(tmp_path, table, 'Round = "5" and Role = "King"', qtype)
+    assert tuple(hop.asks.partition(" of ")[0].rstrip(",") for hop in sample.hops) == hops
     said = measure(sample, "The games of Ash, in Oland in July 1912. ANSWER: Odd")["metrics"]
     if len(hops) == 3:
         assert sample.hops[0].gold == ("Ash",)
@@ -164,11 +146,10 @@ def test_a_join_has_as_many_hops_as_its_type_says(tmp_path, qtype, hops):
     ],
 )
 def test_ids_are_numbered_where_a_file_repeats_its_own(tmp_path, own, ids, capsys):
-    found = read_published(folder(tmp_path, *(AFTER | {"idx": n} for n in own)), NOW)
-    samples = published_samples(found, NOW).samples
-    numbers = [int(each.query.rpartition("-")[2]) for each in samples if not each.phrasing]
-    assert numbers == ids
-    assert len({each.id for each in samples}) == len(samples)
+    made = read_published(folder(tmp_path, *(AFTER | {"idx": n} for n in own)), NOW)
+    samples = published_samples(made, NOW).samples
+    assert [int(s.query.rpartition("-")[2]) for s in samples if not s.phrasing] == ids
+    assert len({sample.id for sample in samples}) == len(samples)
     import_command(tmp_path, NOW.isoformat(), tmp_path / "out.jsonl")
     repeated = len(own) - len(set(own))
     line = f"{repeated} entries repeat the idx of another; all are numbered 1 to {len(own)} in"
@@ -177,12 +158,11 @@ def test_ids_are_numbered_where_a_file_repeats_its_own(tmp_path, own, ids, capsy
 
 
 def test_gaps_to_fill_run_with_time(tmp_path):
-    (tmp_path / "gaps.csv").write_text(
-        "statement,answer,start,former\n"
-        "The president of Aland is ___,Gun Holm,2006-05-15,Ada Berg\n"
-    )
+    gap = "The president of Aland is ___"
+    text = f"statement,answer,start,former\n{gap},Gun Holm,2006-05-15,Ada Berg\n"
+    (tmp_path / "gaps.csv").write_text(text)
     (sample,) = published_samples(read_published(tmp_path, NOW), NOW).samples
-    assert sample.question == "Fill the gap: The president of Aland is ___"
+    assert sample.question == f"Fill the gap: {gap}"
     assert measure(sample, "Gun Holm, since May 2006")["metrics"]["correct_time"] == 1
     assert measure(sample, "Ada Berg, since May 1992")["metrics"]["outdated"] == 1
 
@@ -196,91 +176,66 @@ ROWS = (
 )
 
 
-def write(folder, name, head, rows):
+def write(folder, name="culture", head=HEAD, rows=ROWS):
     with (folder / f"{name}.csv").open("w", newline="") as out:
         csv.writer(out).writerows([head, *rows])
 
 
-def stored_entry(number, sql, *rows, kind="basic_unique"):
-    return {
-        "idx": number, "op": "after", "qtype": kind, "sql_for_db": sql,
-        "correct_rows": list(rows), "incorrect_rows": [], "questions": ["Which?"],
-    }  # fmt: skip
+@pytest.fixture
+def culture(tmp_path):
+    write(tmp_path)
+    return tmp_path
+
+
+def read(folder, *entries):
+    (folder / "culture.json").write_text(json.dumps(entries))
+    return read_published(folder, None)
+
+
+def samples(found, **options):
+    return published_samples(found, None, **options).samples
+
+
+SELECT = "SELECT Status, Start, End FROM culture WHERE Element = 'Mask dance' AND "
+SINCE = "End < '2025-02-01' AND Start > '2005-01-01'"
 
 
 def row(status, start, end):
     return {"Status": status, "Start": start, "End": end}
 
 
-def read(folder, *entries, name="culture"):
-    (folder / f"{name}.json").write_text(json.dumps(entries))
-    return read_published(folder, None)
-
-
-def samples(found, **options):
-    made = published_samples(found, None, **options).samples
-    return [sample for sample in made if isinstance(sample, TdbenchSample)]
-
-
-SELECT = "SELECT Status, Start, End FROM culture WHERE Element = 'Mask dance' AND "
-
-
 @pytest.mark.parametrize(
-    ("condition", "stored", "reading"),
+    ("condition", "start", "end", "reading"),
     [
-        pytest.param(
-            "End = 'nan'", row("Inscribed", "2008-11-04", "nan"), "days, open ends 'nan'",
-            id="an end holds the text nan",
-        ),
-        pytest.param(
-            "End > '2020-01-01'", row("Inscribed", "2008-11-04 00:00:00", None),
-            "days with midnight, open ends '2262-04-11 00:00:00'",
-            id="an open end was the far day, and is stored as null",
-        ),
-        pytest.param(
-            "End < '2025-02-01' AND Start > '2005-01-01'",
-            row("Inscribed", "2008-11-04", "2025-01-07"),
-            "days, open ends '2025-01-07', made on 2025-01-07",
-            id="an open end was the day of making",
-        ),
-        pytest.param(
-            "End < '2025-02-01' AND Start > '2005-01-01'",
-            row("Inscribed", "2008-11-04", "2025-01-07 13:05:59"),
-            "days, open ends '2025-01-07 13:05:59', made on 2025-01-07",
-            id="an open end was the hour of making",
-        ),
-        pytest.param(
-            "End IS NULL", row("Inscribed", "2008-11-04", float("nan")), "days, open ends NULL",
-            id="an open end was NULL, and is stored as NaN",
-        ),
+        ("End = 'nan'", "2008-11-04", "nan", "days, open ends 'nan'"),
+        ("End > '2020-01-01'", "2008-11-04 00:00:00", None,
+         "days with midnight, open ends '2262-04-11 00:00:00'"),
+        (SINCE, "2008-11-04", "2025-01-07", "days, open ends '2025-01-07', made on 2025-01-07"),
+        (SINCE, "2008-11-04", "2025-01-07 13:05:59",
+         "days, open ends '2025-01-07 13:05:59', made on 2025-01-07"),
+        ("End IS NULL", "2008-11-04", float("nan"), "days, open ends NULL"),
     ],
+    ids=["nan", "far day, stored as null", "day of making", "hour of making", "NULL, as NaN"],
 )  # fmt: skip
 def test_the_reading_is_that_under_which_the_stored_rows_come_out(
-    tmp_path, condition, stored, reading
+    culture, condition, start, end, reading
 ):
-    write(tmp_path, "culture", HEAD, ROWS)
-    found = read(tmp_path, stored_entry(0, SELECT + condition, stored))
+    found = read(culture, entry(0, SELECT + condition, row("Inscribed", start, end)))
     (sample,) = samples(found)
     assert found.questions[0].difference is None
     assert found.proofs[0].reading.words == reading
-    assert (sample.gold, sample.golds[0].start, sample.golds[0].end) == (
-        ("Inscribed",), "2008-11", None,
-    )  # fmt: skip
+    assert sample.gold == ("Inscribed",)
+    assert (sample.golds[0].start, sample.golds[0].end) == ("2008-11", None)
 
 
-def test_values_with_from_and_dates_of_conditions_are_read(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
+def test_values_with_from_and_dates_of_conditions_are_read(culture):
     sql = 'SELECT Status, Start, End FROM culture WHERE Element = "Songs from the hills"'
-    found = read(tmp_path, stored_entry(0, sql, row("Inscribed", "2009-09-30", None)))
-    (sample,) = samples(found)
+    (sample,) = samples(read(culture, entry(0, sql, row("Inscribed", "2009-09-30", None))))
     assert (sample.gold, sample.asked) == (("Inscribed",), {"Element": "Songs from the hills"})
-    write(tmp_path, "culture", HEAD, ROWS)
     sql = SELECT + "Start = '2001-05-18' AND End = '2008-11-04'"
-    (sample,) = samples(
-        read(tmp_path, stored_entry(0, sql, row("Proclaimed", "2001-05-18", "2008-11-04")))
-    )
-    assert sample.asked == {"Element": "Mask dance"}
-    assert sample.others == ("Inscribed",)
+    stored = entry(0, sql, row("Proclaimed", "2001-05-18", "2008-11-04"))
+    (sample,) = samples(read(culture, stored))
+    assert (sample.asked, sample.others) == ({"Element": "Mask dance"}, ("Inscribed",))
 
 
 @pytest.mark.parametrize(
@@ -291,73 +246,75 @@ def test_values_with_from_and_dates_of_conditions_are_read(tmp_path):
         "culture elements WHERE elements.Start = '2008-11-04'",
     ],
 )
-def test_several_names_for_one_table_are_that_table(tmp_path, source):
-    write(tmp_path, "culture", HEAD, ROWS)
+def test_several_names_for_one_table_are_that_table(culture, source):
     name = "h." if " AS h" in source else ""
     sql = f"SELECT {name}Status, {name}Start FROM {source}"
-    found = read(tmp_path, stored_entry(0, sql, {"Status": "Inscribed", "Start": "2008-11-04"}))
+    found = read(culture, entry(0, sql, {"Status": "Inscribed", "Start": "2008-11-04"}))
     assert found.questions[0].difference is None
     assert samples(found)[0].gold == ("Inscribed",)
 
 
 def test_of_two_files_of_one_name_each_is_tried(tmp_path):
-    for folder, status in (("a", "Proclaimed"), ("b", "Inscribed")):
-        (tmp_path / folder).mkdir()
-        write(tmp_path / folder, "culture", HEAD,
-              (("Mask dance", "Corland", status, "2001-05-18", ""),))  # fmt: skip
-    write(tmp_path, "states", ("State", "Capital", "Start", "End"),
-          (("Corland", "Cor", "1990-01-01", ""),))  # fmt: skip
+    for name, status in (("a", "Proclaimed"), ("b", "Inscribed")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, rows=[("Mask dance", "Corland", status, "2001-05-18", "")])
+    states = ("State", "Capital", "Start", "End"), [("Corland", "Cor", "1990-01-01", "")]
+    write(tmp_path, "states", *states)
+    alone = "SELECT Status FROM culture"
     joined = (
         "SELECT a.Status FROM culture a JOIN states b ON a.State = b.State WHERE b.Capital = 'Cor'"
     )
-    found = read(
-        tmp_path,
-        stored_entry(0, "SELECT Status FROM culture", {"Status": "Inscribed"}),
-        stored_entry(1, "SELECT Status FROM culture", {"Status": "Proclaimed"}),
-        stored_entry(2, joined, {"Status": "Inscribed"}),
-        stored_entry(3, joined, {"Status": "Proclaimed"}),
-    )
+    stored = [(sql, {"Status": s}) for sql in (alone, joined) for s in ("Inscribed", "Proclaimed")]
+    found = read(tmp_path, *(entry(n, *each) for n, each in enumerate(stored)))
     assert [checked.difference for checked in found.questions] == [None] * 4
 
 
 def test_a_number_compares_with_its_text(tmp_path):
     head = ("Title", "Director", "Release Year", "Start", "End")
-    write(tmp_path, "shows", head, (("Fog", "Ann Ray", "2010", "2010-01-01", "2014-01-01"),))
+    write(tmp_path, "shows", head, [("Fog", "Ann Ray", "2010", "2010-01-01", "2014-01-01")])
     for number, value in enumerate(("2010", "'2010'")):
         sql = f'SELECT Director FROM shows WHERE "Release Year" = {value}'
-        assert read(tmp_path, stored_entry(number, sql, {"Director": "Ann Ray"})).questions[0].rows
+        assert read(tmp_path, entry(number, sql, {"Director": "Ann Ray"})).questions[0].rows
 
 
 MISSPELT = (
-    stored_entry(0, SELECT + "Start > '2005-01-01'", row("Inscribd", "2008-11-04", None)),
-    stored_entry(1, SELECT + "Start < '2005-01-01'", row("Proclaimed", "2001-05-18", "2008-11-04")),
+    entry(0, SELECT + "Start > '2005-01-01'", row("Inscribd", "2008-11-04", None)),
+    entry(1, SELECT + "Start < '2005-01-01'", row("Proclaimed", "2001-05-18", "2008-11-04")),
 )
 
 
-def test_a_stored_gold_that_does_not_come_out_is_refused_or_chosen(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
-    found = read(tmp_path, *MISSPELT)
+def test_a_stored_gold_that_does_not_come_out_is_refused_or_chosen(culture):
+    found = read(culture, *MISSPELT)
     difference = found.questions[0].difference
     assert difference.missing == ("end=NULL, start=2008-11-04, status=Inscribd",)
     assert difference.extra == ("end=NULL, start=2008-11-04, status=Inscribed",)
     made = published_samples(found, None)
     assert [sample.gold for sample in made.samples] == [("Proclaimed",)]
     assert made.left_out == {"questions whose statement returns other rows than those stored": 1}
-    write(tmp_path, "culture", HEAD, ROWS)
     for differing, gold in (("stored", "Inscribd"), ("returned", "Inscribed")):
         first, second = samples(found, differing=differing)
         assert first.gold == (gold,)
         assert first.certificate.model_dump(exclude={"returned"}) == {
-            "file": "culture.json", "folder": tmp_path.name, "reading": "days, open ends NULL",
+            "file": "culture.json", "folder": culture.name, "reading": "days, open ends NULL",
             "stored": 2, "reproduced": 1, "agrees": False, "gold": differing,
         }  # fmt: skip
         assert (second.certificate.agrees, second.certificate.gold) == (True, "both")
 
 
-def test_a_large_file_is_proved_on_a_part_and_checked_whole(tmp_path):
-    write(tmp_path, "culture", HEAD, ROWS)
-    own = stored_entry(0, SELECT + "End > '2020-01-01'", row("Inscribed", "2008-11-04", None))
-    found = read(tmp_path, *({**own, "idx": n} for n in range(500)))
-    proof = found.proofs[0]
+def test_a_large_file_is_proved_on_a_part_and_checked_whole(culture):
+    own = entry(0, SELECT + "End > '2020-01-01'", row("Inscribed", "2008-11-04", None))
+    proof = read(culture, *({**own, "idx": n} for n in range(500))).proofs[0]
     assert (proof.stored, proof.reproduced, proof.with_rows) == (500, 500, 500)
     assert proof.reading.open_end == "2262-04-11"
+
+
+def test_a_small_folder_in_the_authors_layout_has_joins_and_days_of_making():
+    found = read_published(PUBLISHED, None)
+    tables = {Path(q.file).parent.name: q.table.name for q in found.questions if q.table}
+    assert tables["olympic"] == "olympic_dyknow_leaders"
+    made = {Path(proof.file).parent.name: proof.reading.now for proof in found.proofs}
+    assert made["movie"] is None
+    days = {p.reading.now for p in found.proofs if "basic" in p.file}
+    assert days == {"2025-01-26"}, "a day on which a show of movie_old.csv began"
+    tables = import_published(PUBLISHED, None, None).summary["tables"]
+    assert (tables["legal"], tables["legal (2)"]) == (2, 1)

@@ -12,8 +12,7 @@ from agent_env.features.papers.responses import ReadSamples, ResponseRow, respon
 from agent_env.features.papers.tdbench import reproduction
 from agent_env.features.papers.tdbench.authors_scorer import paper_domain
 from tests.families.tdbench.leaders import TABLE, current, hops, question
-from tests.features.papers.tdbench.test_published import HEAD, MISSPELT, write
-from tests.features.papers.tdbench.test_published import ROWS as CULTURE
+from tests.features.papers.tdbench.test_published import MISSPELT, write
 
 GROUP = ((0, 1, 2, 3),)
 RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
@@ -21,16 +20,13 @@ RIGHT = "Carl Dahl, from 1999-05-18 to 2006-05-15"
 
 def measured(name, setup, pairs):
     """The measurements of an experiment where model m gave these answers."""
-    samples = [
-        sample.model_copy(update={"id": f"s{n}", "query": f"q{n}", "relevant": GROUP})
-        for n, (sample, _) in enumerate(pairs)
-    ]
-    rows = [
-        ResponseRow(setup, "m", "base", sample.id, text)
-        for sample, (_, text) in zip(samples, pairs, strict=True)
-    ]
+    samples, rows = {}, []
+    for n, (sample, text) in enumerate(pairs):
+        own = sample.model_copy(update={"id": f"s{n}", "query": f"q{n}", "relevant": GROUP})
+        samples[own.id] = (own,)
+        rows.append(ResponseRow(setup, "m", "base", own.id, text))
     task = make_task("default", TdbenchOptions(), {TABLE.digest: TABLE})
-    read = ReadSamples({sample.id: (sample,) for sample in samples})
+    read = ReadSamples(samples)
     runs = response_runs(setup, rows, read, task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
     (experiment,) = (each for each in reproduction.PAPER.experiments if each.name == name)
@@ -41,12 +37,12 @@ def test_tables_figures_and_values_are_the_papers():
     answers = [(question(1), RIGHT), (question(1), "Carl Dahl"), (question(), "No answer")]
     found = measured("table5", "reasoning-open", answers)
     figures = {key: each.estimate.value for key, each in found.items()}
-    assert (figures["m", "unique A"], figures["m", "unique T"], figures["m", "none A"]) == (
-        100, 50, 100,
-    )  # fmt: skip
-    assert figures["shortcut constant", "none A"] == 100
-    assert figures["shortcut ignore-time", "unique A"] == 0
-    assert figures["shortcut oracle", "unique AT"] == 100
+    expected = {
+        ("m", "unique A"): 100, ("m", "unique T"): 50, ("m", "none A"): 100,
+        ("shortcut constant", "none A"): 100, ("shortcut ignore-time", "unique A"): 0,
+        ("shortcut oracle", "unique AT"): 100,
+    }  # fmt: skip
+    assert {key: figures[key] for key in expected} == expected
     assert ("m", "multiple A") not in figures
     assert found["m", "unique A"].estimate.samples == 2
     law = current().model_copy(update={"domain": "same_sex_law"})
@@ -57,16 +53,14 @@ def test_tables_figures_and_values_are_the_papers():
         ("m", "Wikipedia A"): 100, ("m", "Wikipedia AT"): 100, ("m", "Wikipedia Δ"): 0,
         ("m", "Law A"): 100, ("m", "Law AT"): 0, ("m", "Law Δ"): 100,
     }  # fmt: skip
-    assert [paper_domain(name) for name in ("netflix_df", "carbon_tax", "culture", "athlete")] == [
-        "Netflix", "Carbon tax", "Heritage", "Wikipedia",
-    ]  # fmt: skip
+    domains = [paper_domain(name) for name in ("netflix_df", "carbon_tax", "culture", "athlete")]
+    assert domains == ["Netflix", "Carbon tax", "Heritage", "Wikipedia"]
     club = question(0).model_copy(update={"domain": "clubs", "book": "closed"})
     own = question(1).model_copy(update={"book": "closed"})
     answers = [(own, RIGHT), (club, "Ada Berg, from 1992-05-28 to 1999-05-18")]
-    one = measured("figure3", "reasoning-default", answers)
-    every = measured("figure5", "reasoning-default", answers)
-    assert [name for row, name in one if row == "m"] == ["1995-1999"]
-    assert [name for row, name in every if row == "m"] == ["1990-1994", "1995-1999"]
+    for figure, spans in (("figure3", ["1995-1999"]), ("figure5", ["1990-1994", "1995-1999"])):
+        found = measured(figure, "reasoning-default", answers)
+        assert [name for row, name in found if row == "m"] == spans
     tables = {each.name: each.published for each in reproduction.PAPER.experiments}
     hops, prompts = tables["table27"], tables["table7"]
     assert all(row[0] == hops[name][1] for name, row in prompts.items())
@@ -92,8 +86,7 @@ def test_columns_by_hops_prompt_relation_and_intervals_over_queries():
     three = hops()
     found = measured("table27", "hops-default", [(three, text) for text in texts])
     assert found["m", "3-hop A"].estimate.value == pytest.approx(100 / 3)
-    hallucinated = [found["m", f"3-hop H{n}"].estimate.value for n in (1, 2)]
-    assert hallucinated == [50, 0]
+    assert [found["m", f"3-hop H{n}"].estimate.value for n in (1, 2)] == [50, 0]
     found = measured("table22", "reasoning-time-cot", [(question(1), "Carl Dahl")])
     assert found["m", "unique Time-CoT"].estimate.value == 0
     two = three.model_copy(update={"hops": three.hops[1:]})
@@ -111,16 +104,15 @@ def test_columns_by_hops_prompt_relation_and_intervals_over_queries():
 
 
 def test_the_authors_folder_has_published_and_corrected_gold(tmp_path):
-    write(tmp_path, "culture", HEAD, CULTURE)
+    write(tmp_path)
     (tmp_path / "culture.json").write_text(json.dumps(MISSPELT))
     samples = reproduction.read_part(reproduction.FILTERS["reasoning"], tmp_path).samples
     assert [sample.gold for sample in samples] == [("Inscribd",), ("Proclaimed",)]
     (changed,) = reproduction.corrected_gold(samples)["corrected"]
     assert (changed.id, changed.gold) == (samples[0].id, ("Inscribed",))
     assert [row.start for row in changed.golds] == ["2008-11"]
-    files = {"reasoning": tmp_path, "multi-hop": tmp_path}
-    certificate, name = reproduction.PAPER.experiments[0], tmp_path.name
-    counts = certificate.measure(Evidence({}, {}, files, ()))
+    files, name = {"reasoning": tmp_path, "multi-hop": tmp_path}, tmp_path.name
+    counts = reproduction.PAPER.experiments[0].measure(Evidence({}, {}, files, ()))
     assert [(m.row, m.estimate.value, m.remark) for m in counts] == [
         (name, 50, "1 of 2"),
         (f"{name}: culture.json (basic)", 50, "1 of 2; days, open ends NULL"),

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from agent_env.cli.app import main
+from tests.commands import agent_env, typed
 
 HEAD = ["question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
         "split", "table_context", "response"]  # fmt: skip
@@ -32,69 +32,60 @@ def responses(tmp_path):
     return write(tmp_path / "ttqa_head_Some-7B_few-shot_x.csv", [HEAD, *ROWS])
 
 
-def call(capsys, *arguments, command=("questions", "score-answers")):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sys.argv", ["agent-env", *command, *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-    told = capsys.readouterr()
-    return int(left.value.code or 0), told.out, told.err
+def scored(*arguments):
+    return agent_env("questions", "score-answers", *map(str, arguments))
 
 
-def test_figures_of_one_mode_or_both_and_centroids(capsys, responses, tmp_path):
-    code, out, _ = call(capsys, responses, "--mode", "v2", "--json")
-    (found,) = json.loads(out)["files"]
-    assert code == 0
-    assert (found["n"], found["exact_match"], found["unparsed"]) == (4, 75.0, 0)
-    assert (found["n_smape"], found["n_mase"]) == (4, 3)
-    assert found["smape"] == pytest.approx(100 / 33 / 4)
-    assert found["mase"] == pytest.approx(1 / ((25 - 71 / 3 + 71 / 3 - 16 + 30 - 71 / 3) / 3) / 3)
-    assert (found["errors"]["off_by_one"], found["errors"]["transitional"]) == (1, 1)
-    code, out, _ = call(capsys, responses, "--mode", "paper", "--json")
-    (found,) = json.loads(out)["files"]
-    assert (found["exact_match"], found["n_mase"], found["unparsed"]) == (25.0, 4, 0)
-    differ = tmp_path / "differ.csv"
-    code, out, _ = call(capsys, responses, "--disagreements", differ)
-    assert code == 0
-    assert "mode paper" in out
-    assert "mode v2" in out
-    assert "1 a calendar year taken for the answer" in out
-    assert "always the median: ttqa head" in out
-    assert "EM@1" in out
-    assert "v2: 1 answers of 1 file in no MASE: the gold answers in days do not differ" in out
+def files(*arguments):
+    done = scored(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["files"]
+
+
+def test_figures_of_one_mode_or_both_and_centroids(responses, tmp_path):
+    (v2,) = files(responses, "--mode", "v2")
+    assert (v2["n"], v2["exact_match"], v2["unparsed"]) == (4, 75.0, 0)
+    assert (v2["n_smape"], v2["n_mase"]) == (4, 3)
+    assert v2["smape"] == pytest.approx(100 / 33 / 4)
+    assert v2["mase"] == pytest.approx(1 / ((25 - 71 / 3 + 71 / 3 - 16 + 30 - 71 / 3) / 3) / 3)
+    assert (v2["errors"]["off_by_one"], v2["errors"]["transitional"]) == (1, 1)
+    done = scored(responses, "--mode", "paper", "--json")
+    (paper,) = json.loads(done.stdout)["files"]
+    assert (paper["exact_match"], paper["n_mase"], paper["unparsed"]) == (25.0, 4, 0)
+    report, differ = tmp_path / "report.json", tmp_path / "differ.csv"
+    report.write_text(done.stdout)
+    assert files(responses, "--mode", "paper", "--centroids", report) == [paper]
+    done = scored(responses, "--disagreements", differ)
+    assert done.returncode == 0
+    for text in (
+        "mode paper", "mode v2", "1 a calendar year taken for the answer",
+        "always the median: ttqa head", "EM@1",
+        "v2: 1 answers of 1 file in no MASE: the gold answers in days do not differ",
+    ):  # fmt: skip
+        assert text in done.stdout
     assert [row["cause"] for row in csv.DictReader(differ.open())] == [
         "a calendar year taken for the answer", "cut at the thousands separator",
     ]  # fmt: skip
-    _, out, _ = call(capsys, responses, "--mode", "paper", "--json")
-    report = tmp_path / "report.json"
-    report.write_text(out)
-    _, again, _ = call(capsys, responses, "--mode", "paper", "--centroids", report, "--json")
-    assert json.loads(again)["files"] == json.loads(out)["files"]
     rows = [["dataset", "split", "unit", "centroid"], ["ttqa", "", "years", "20"]]
     table = write(tmp_path / "c.csv", [*rows, ["ttqa", "", "days", "95"]])
-    _, given, _ = call(capsys, responses, "--mode", "paper", "--centroids", table, "--json")
-    (found,) = json.loads(given)["files"]
-    assert found["mase"] == pytest.approx(((2009 - 25) / 5 + 1094 / 1000 + 1 / 4 + 0) / 4)
+    (given,) = files(responses, "--mode", "paper", "--centroids", table)
+    assert given["mase"] == pytest.approx(((2009 - 25) / 5 + 1094 / 1000 + 1 / 4 + 0) / 4)
 
 
-def test_rows_of_no_question_and_runs(capsys, responses, tmp_path):
+def test_rows_of_no_question_and_runs(responses, tmp_path):
     rows = [HEAD[:-1], *(row[:-1] for row in ROWS[:3]), [*ROWS[3][:-2], "Born\t1994"]]
     rows[-1][0] = "Another question?"
     questions = write(tmp_path / "ttqa.csv", rows)
-    _, out, _ = call(capsys, responses, "--mode", "v2", "--questions", questions, "--json")
-    (found,) = json.loads(out)["files"]
+    (found,) = files(responses, "--mode", "v2", "--questions", questions)
     assert (found["n"], found["unmatched"], found["unanswered"]) == (3, [4], 1)
     run = tmp_path / "r"
-    conditions = ["--condition", "base", "--condition", "cal", "--option", "prefill=true"]
-    made = ["temp-answers", "--limit", "6", *conditions, "--out", run]
-    assert call(capsys, *made, command=("run",))[0] == 0
-    _, out, _ = call(capsys, run, "--json")
-    files = json.loads(out)["files"]
-    assert [(f["model"], f["dataset"], f["v2"]["n"]) for f in files] == [
-        ("reference base", "ttqa", 2), ("reference base", "tot", 4),
-        ("reference cal", "ttqa", 2), ("reference cal", "tot", 4),
+    line = "run temp-answers --limit 6 --condition base --condition cal --option prefill=true"
+    assert typed(f"{line} --out {{}}", run).returncode == 0
+    found = [(f["model"], f["dataset"], f["v2"]["n"], f["v2"]["exact_match"]) for f in files(run)]
+    assert found == [
+        ("reference base", "ttqa", 2, 100.0), ("reference base", "tot", 4, 100.0),
+        ("reference cal", "ttqa", 2, 100.0), ("reference cal", "tot", 4, 100.0),
     ]  # fmt: skip
-    assert all(f["v2"]["exact_match"] == 100.0 for f in files)
 
 
 @pytest.mark.parametrize(
@@ -104,8 +95,7 @@ def test_rows_of_no_question_and_runs(capsys, responses, tmp_path):
         (["--centroids", "nowhere.json"], "nowhere.json: cannot be read"),
     ],
 )
-def test_mistakes_are_one_line(capsys, responses, arguments, said):
-    code, _, err = call(capsys, responses, *arguments)
-    assert code == 2
-    assert said in err
-    assert len(err.strip().splitlines()) == 1
+def test_mistakes_are_one_line(responses, arguments, said):
+    done = scored(responses, *arguments)
+    assert (done.returncode, len(done.stderr.strip().splitlines())) == (2, 1)
+    assert said in done.stderr

@@ -14,25 +14,23 @@ day = datetime.fromisoformat
 
 def test_numbers_dates_and_errors_as_published():
     assert paper_answers.read_line("Final Answer: In 2009, he was 25", "<num_years>").value == 2009
-    assert paper_answers.read_line("Final Answer: 1,095", "<num_days>").value == 1
-    assert paper_answers.read_line("Final Answer: -3", "<num_days>").value == 3
-    assert paper_answers.read_line("Final Answer: none\nFinal Answer: 4", "<num_days>").value == 4
     assert paper_answers.read_line("Final Answer: 20091", "yyyy").value == 2009
-    assert paper_answers.read_line("final answer: 4", "<num_days>").value is None
-    assert paper_answers.read_line("Final Answer:\n4", "<num_days>").value is None
-    assert paper_answers.read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value == day(
-        "1837-02-17"
-    )
+    lines = {
+        "Final Answer: 1,095": 1, "Final Answer: -3": 3, "Final Answer: none\nFinal Answer: 4": 4,
+        "final answer: 4": None, "Final Answer:\n4": None,
+    }  # fmt: skip
+    assert {t: paper_answers.read_line(t, "<num_days>").value for t in lines} == lines
+    at = paper_answers.read_line("Final Answer: February 17, 1837.", "%B %d, %Y").value
+    assert at == day("1837-02-17")
     assert paper_answers.fuzzy_date(" March 1837", CLOCK) == day("1837-03-01")
     assert paper_answers.fuzzy_date(" March 5", CLOCK) == day("2025-03-05")
     assert paper_answers.read_line("Final Answer: long ago", "%B %d, %Y").value is None
-    assert paper_answers.strict_date("9 June, 2021", CLOCK) == day("2021-06-09")
-    assert paper_answers.strict_date("11/02/2018", CLOCK) == day("2018-11-02")
-    assert paper_answers.strict_date("30/11/2018", CLOCK) == day("2018-11-30")
-    assert paper_answers.strict_date("it was on 9 June, 2021 that she left", CLOCK) is None
-    assert paper_answers.strict_date("June 9", CLOCK) is None
-    assert paper_answers.strict_date("1648-10-24", CLOCK) is None
-    assert paper_answers.strict_date(2005, CLOCK) == day("1970-01-01T00:00:00.000002")
+    dates = {
+        "9 June, 2021": day("2021-06-09"), "11/02/2018": day("2018-11-02"),
+        "30/11/2018": day("2018-11-30"), "it was on 9 June, 2021 that she left": None,
+        "June 9": None, "1648-10-24": None, 2005: day("1970-01-01T00:00:00.000002"),
+    }  # fmt: skip
+    assert {given: paper_answers.strict_date(given, CLOCK) for given in dates} == dates
     assert paper_answers.read_object(' "a\nb", "answer": 5}\nDone.', True).value == 5
     assert paper_answers.read_object(' "a", "answer": 5,}', True).rule == "no strict JSON"
     assert paper_answers.read_object(' "a", "answer": 5} {x}', True).value is None
@@ -45,19 +43,13 @@ def test_numbers_dates_and_errors_as_published():
     error, amount, label = paper_answers.compare(zoned, gold, "date")
     assert error is None
     assert (amount or 0) - (label or 0) == 43_200
-    error, amount, _ = paper_answers.compare(
-        paper_answers.read_keys({"answer": 2005}),
-        paper_answers.read_keys({"answer": "2005-04-07"}),
-        "date",
-    )
-    assert (error, amount) == (None, None)
-    assert paper_answers.percentage_error(None, 3.0) == 100.0
-    assert paper_answers.percentage_error(0.0, 0.0) == 0.0
-    assert paper_answers.percentage_error(24.0, 8.0) == 50.0
-    assert paper_answers.scaled_error(5.0, 3.0, 4.0) == 2.0
-    assert paper_answers.scaled_error(3.0, 3.0, 3.0) == 0.0
-    assert paper_answers.scaled_error(4.0, 3.0, 3.0) == math.inf
-    assert paper_answers.scaled_error(None, 3.0, 4.0) is None
+    pair = (paper_answers.read_keys({"answer": value}) for value in (2005, "2005-04-07"))
+    assert paper_answers.compare(*pair, "date")[:2] == (None, None)
+    pairs = [(None, 3.0), (0.0, 0.0), (24.0, 8.0)]
+    assert [paper_answers.percentage_error(*pair) for pair in pairs] == [100.0, 0.0, 50.0]
+    triples = [(5.0, 3.0, 4.0), (3.0, 3.0, 3.0), (4.0, 3.0, 3.0), (None, 3.0, 4.0)]
+    scaled = [paper_answers.scaled_error(*triple) for triple in triples]
+    assert scaled == [2.0, 0.0, math.inf, None]
     values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
     found = paper_answers.cluster(values)
     assert sorted(round(c) for c in found.centroids) == [22, 1991]
