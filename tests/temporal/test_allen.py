@@ -9,31 +9,18 @@ from hypothesis import strategies as st
 
 from agent_env.temporal.allen import FOREVER, GRANULARITIES, RELATIONS, Interval, relation
 
-SMALL = [Interval(start, end) for start, end in combinations(range(8), 2)]
+from .relations import HOLDS
 
-# By the bounds alone, each on its own and written apart from the code.
-MEANINGS = {
-    "before": lambda a, b: a.end < b.start,
-    "meets": lambda a, b: a.end == b.start,
-    "overlaps": lambda a, b: a.start < b.start < a.end < b.end,
-    "finished-by": lambda a, b: a.start < b.start and a.end == b.end,
-    "contains": lambda a, b: a.start < b.start and b.end < a.end,
-    "starts": lambda a, b: a.start == b.start and a.end < b.end,
-    "equals": lambda a, b: (a.start, a.end) == (b.start, b.end),
-    "started-by": lambda a, b: a.start == b.start and b.end < a.end,
-    "during": lambda a, b: b.start < a.start and a.end < b.end,
-    "finishes": lambda a, b: b.start < a.start and a.end == b.end,
-    "overlapped-by": lambda a, b: b.start < a.start < b.end < a.end,
-    "met-by": lambda a, b: b.end == a.start,
-    "after": lambda a, b: b.end < a.start,
-}
+
+def holding(a, b):
+    return [name for name, holds in HOLDS.items() if holds(a.start, a.end, b.start, b.end)]
 
 
 def test_exactly_one_of_thirteen_relations_holds_between_small_intervals():
-    for a, b in product(SMALL, repeat=2):
-        holding = [name for name, holds in MEANINGS.items() if holds(a, b)]
-        assert holding == [relation(a, b)]
-    assert {relation(a, b) for a, b in product(SMALL, repeat=2)} == set(RELATIONS)
+    pairs = list(product([Interval(*bounds) for bounds in combinations(range(8), 2)], repeat=2))
+    for a, b in pairs:
+        assert holding(a, b) == [relation(a, b)]
+    assert {relation(a, b) for a, b in pairs} == set(RELATIONS)
     assert len(RELATIONS) == 13
 
 
@@ -45,7 +32,7 @@ intervals = st.tuples(days, days | st.just(FOREVER)).filter(lambda p: p[0] < p[1
 def test_exactly_one_relation_holds_at_every_granularity(first, second, granularity):
     a, b = Interval(*first).at(granularity), Interval(*second).at(granularity)
     if a is not None and b is not None:
-        assert [name for name, holds in MEANINGS.items() if holds(a, b)] == [relation(a, b)]
+        assert holding(a, b) == [relation(a, b)]
 
 
 def test_bounds_and_common_days():

@@ -1,7 +1,7 @@
 """Questions about one small table, with their gold, for tests of the scorer."""
 
 from agent_env.families.tdbench.sample import GoldRow, Hop, TdbenchSample
-from agent_env.records.schema import Episode, MaterialTable
+from agent_env.records.schema import MaterialTable
 
 TABLE = MaterialTable(
     name="leader",
@@ -68,17 +68,4 @@ def hops():
             Hop(asks="their host", gold=("Aland", "2002-02-08", "2002-02-24")),
             Hop(asks="its president", gold=("Carl Dahl",)),
         ),
-    )
-
-
-def episode(answer, sample="td-1"):
-    """A finished episode with this answer."""
-    return Episode(
-        sample=sample,
-        condition="base",
-        repeat=1,
-        model="scripted",
-        status="finished",
-        answer=answer,
-        stop_reason="answered",
     )

@@ -2,14 +2,14 @@
 
 import itertools
 import sqlite3
+from collections import Counter
 from contextlib import closing
 
 import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.tdbench.generator import make
-from agent_env.families.tdbench.sample import TdbenchOptions, TdbenchSample
-from agent_env.tasks.family import by_digest
+from agent_env.families.tdbench.sample import TdbenchOptions
 
 NEVER = "9999"
 STAYS = [
@@ -30,17 +30,17 @@ FILES = {
 }
 
 
-def write(folder, *names):
+def write(folder, *names, files=FILES):
     for name in names:
-        columns, rows = FILES[name]
+        columns, rows = files[name]
         (folder / f"{name}.csv").write_text("\n".join((f"{columns},start,end", *rows)) + "\n")
     return ",".join(str(folder / f"{name}.csv") for name in names)
 
 
 def made(tables, question, answer, **more):
-    given = {"question": question.split(","), "answer": [answer], "now": "2025-01-01"}
-    kinds = {"kinds": ["hops"], "phrasings": 1}
-    return make(60, 4, TdbenchOptions.model_validate({"tables": tables, **given, **kinds, **more}))
+    own = {"question": question.split(","), "answer": [answer], "now": "2025-01-01"}
+    own |= {"tables": tables, "kinds": ["hops"], "phrasings": 1}
+    return make(60, 4, TdbenchOptions.model_validate(own | more))
 
 
 def brute_force(sample, tables):
@@ -48,13 +48,11 @@ def brute_force(sample, tables):
     last, *others = (tables[digest] for digest in sample.materials)
     found = set()
     for rows in itertools.product(last.rows, *(table.rows for table in others)):
-        cells = [
-            dict(zip(t.columns, row, strict=True))
-            for t, row in zip((last, *others), rows, strict=True)
-        ]
-        facts = [{k: v for k, v in cell.items() if k not in ("start", "end")} for cell in cells]
+        pairs = zip((last, *others), rows, strict=True)
+        cells = [dict(zip(table.columns, row, strict=True)) for table, row in pairs]
+        facts = [fact for cell in cells for fact in cell.items() if fact[0] not in ("start", "end")]
         known = dict(sample.asked)
-        agree = all(known.setdefault(k, v) == v for fact in facts for k, v in fact.items())
+        agree = all(known.setdefault(k, v) == v for k, v in facts)
         start = max(str(cell["start"]) for cell in cells)
         if agree and start < min(str(cell["end"] or NEVER) for cell in cells):
             found.add((str(cells[0][sample.answers[0]]), str(cells[0]["start"])))
@@ -73,37 +71,31 @@ def test_every_gold_is_what_brute_force_finds(
     tmp_path, names, question, answer, count, cardinalities
 ):
     found = made(write(tmp_path, *names), question, answer)
-    tables = by_digest(found.tables)
-    samples = [sample for sample in found.samples if isinstance(sample, TdbenchSample)]
-    assert {sample.relation for sample in samples} == {count}
-    for sample in samples[:12]:
+    assert {sample.relation for sample in found.samples} == {count}
+    for sample in found.samples[:12]:
         golds = {(row.answer, row.start) for row in sample.golds}
-        assert golds == brute_force(sample, tables), sample.question
+        assert golds == brute_force(sample, found.tables_by_digest), sample.question
         assert len(sample.hops) == len(sample.context) == len(names)
         assert sample.hops[-1].gold == sample.gold
         assert all(sample.context)
-    assert {sample.cardinality for sample in samples} == cardinalities
+    assert {sample.cardinality for sample in found.samples} == cardinalities
 
 
 def test_each_hop_is_stored_and_those_without_an_answer_are_no_more(tmp_path):
-    (tmp_path / "stays.csv").write_text(
-        "patient,ward,start,end\n"
-        + "".join(f"p{n},w{n % 4},20{n:02d}-01-01,20{n:02d}-02-01\n" for n in range(40))
-    )
-    (tmp_path / "heads.csv").write_text(
-        "ward,head,start,end\n" + "".join(f"w{n},h{n},2030-01-01,\n" for n in range(4))
-    )
-    tables = f"{tmp_path}/stays.csv,{tmp_path}/heads.csv"
+    files = {
+        "stays": (
+            "patient,ward",
+            [f"p{n},w{n % 4},20{n:02}-01-01,20{n:02}-02-01" for n in range(40)],
+        ),
+        "heads": ("ward,head", [f"w{n},h{n},2030-01-01," for n in range(4)]),
+    }
+    tables = write(tmp_path, *files, files=files)
     found = made(tables, "patient", "head", now="2041-01-01")
-    sizes = [s.cardinality for s in found.samples if isinstance(s, TdbenchSample)]
-    assert (sizes.count("unique"), sizes.count("none")) == (10, 10)
+    assert Counter(s.cardinality for s in found.samples) == {"unique": 10, "none": 10}
     what = "queries of the kind hops without an answer, beyond as many as have one"
     assert found.left_out[what] == 20
     found = made(write(tmp_path, "stays", "sites", "heads"), "patient,shift", "head")
-    sample = next(
-        s for s in found.samples
-        if isinstance(s, TdbenchSample) and s.asked == {"patient": "p19", "shift": "day"}
-    )  # fmt: skip
+    sample = next(s for s in found.samples if s.asked == {"patient": "p19", "shift": "day"})
     assert sample.question == (
         "Which head is recorded for shift day and the building recorded for the ward recorded for "
         "patient p19 at a time when all these entries hold?"
@@ -116,19 +108,16 @@ def test_each_hop_is_stored_and_those_without_an_answer_are_no_more(tmp_path):
 
 
 def test_two_tables_of_one_database_are_joined_like_two_files(tmp_path):
-    write(tmp_path, "stays", "sites")
+    files = made(write(tmp_path, "stays", "sites"), "patient", "building")
     with closing(sqlite3.connect(tmp_path / "own.db")) as base:
         for name in ("stays", "sites"):
             head, *rows = (tmp_path / f"{name}.csv").read_text().splitlines()
             columns = ", ".join(f'"{column}" TEXT' for column in head.split(","))
             base.execute(f"CREATE TABLE {name} ({columns})")
-            base.executemany(
-                f"INSERT INTO {name} VALUES (?, ?, ?, ?)", [r.split(",") for r in rows]
-            )
+            values = [row.split(",") for row in rows]
+            base.executemany(f"INSERT INTO {name} VALUES (?, ?, ?, ?)", values)
         base.commit()
-    files = made(write(tmp_path, "stays", "sites"), "patient", "building")
-    base_made = made(str(tmp_path / "own.db"), "patient", "building", table="stays,sites")
-    assert base_made == files
+    assert made(str(tmp_path / "own.db"), "patient", "building", table="stays,sites") == files
 
 
 @pytest.mark.parametrize(
@@ -161,4 +150,4 @@ def test_several_tables_are_for_hops_and_several_rows_counted(tmp_path):
     found = made(tables, "patient", "building")
     why = "values of patient that lead to several rows (each needs one row in stays)"
     assert found.left_out[why] == 1
-    assert all(s.asked != {"patient": "p1"} for s in found.samples if isinstance(s, TdbenchSample))
+    assert all(s.asked != {"patient": "p1"} for s in found.samples)

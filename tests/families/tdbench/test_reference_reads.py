@@ -16,7 +16,6 @@ from agent_env.features.facts.site.sheet import LEVELS
 from agent_env.features.facts.tables.tables import FactTables
 from agent_env.features.reference.policy import Reference
 from agent_env.records.schema import Condition, Message
-from agent_env.tasks.family import by_digest
 from agent_env.tasks.sample_texts import gold_text
 from agent_env.temporal.allen import RELATIONS
 from agent_env.tools.builtin.open_page import OpenPage
@@ -29,21 +28,29 @@ NO_FACTS = FactTables((), (), ())
 KINDS = ("relation", "current", "nth", "count", "longest", "duration", "hops")
 
 
-def answered(seed, options, count, with_sql):
-    """Mean answer accuracy by relation or kind."""
-    made = make(count, seed, options)
-    tables = by_digest(made.tables)
-    task = FAMILY.make_task("default", options, tables)
-    condition = Condition(name="sql" if with_sql else "base", tools=("sql",) if with_sql else ())
-    right = {}
+def answered(made, options, name="base", tools_of=lambda sample: ()):
+    """The scores and the last texts of the reference on the set."""
+    task = FAMILY.make_task("default", options, made.tables_by_digest)
     for sample in made.samples:
-        tools = [Sql(tables[digest] for digest in sample.materials)] if with_sql else []
-        messages = list(task.prompt(sample, condition))
-        answer = asyncio.run(_talk(messages, ToolSet(tools)))
-        episode = ended(answer, sample.id, condition.name, model="reference")
-        score = task.scorer(sample, episode)
-        metrics = [score.metrics["answer"], score.metrics.get("answer_time", 1.0)]
-        right.setdefault(sample.relation, []).append(min(metrics))
+        tools = ToolSet(tools_of(sample))
+        offered = tuple(spec.name for spec in tools.specs)
+        messages = list(task.prompt(sample, Condition(name=name, tools=offered)))
+        assert "Rows of the table" not in messages[0].content or name != "web"
+        answer = asyncio.run(_talk(messages, tools))
+        yield sample, task.scorer(sample, ended(answer, sample.id, name)).metrics, answer
+
+
+def accuracy(seed, options, count, with_sql=False):
+    """Mean answer accuracy by relation or kind."""
+    made, right = make(count, seed, options), {}
+
+    def sql(sample):
+        return [Sql(made.tables_by_digest[digest] for digest in sample.materials)]
+
+    how = ("sql", sql) if with_sql else ()
+    for sample, metrics, _ in answered(made, options, *how):
+        worth = min(metrics["answer"], metrics.get("answer_time", 1.0))
+        right.setdefault(sample.relation, []).append(worth)
     return {name: sum(values) / len(values) for name, values in right.items()}
 
 
@@ -61,12 +68,12 @@ async def _talk(messages, tools):
 
 
 def test_questions_of_all_relations_and_kinds_are_answered_rightly():
-    found = answered(5, TdbenchOptions(rows=80), 39 * 3, with_sql=False)
+    found = accuracy(5, TdbenchOptions(rows=80), 39 * 3)
     assert found == dict.fromkeys(RELATIONS, 1.0)
-    found = answered(3, TdbenchOptions(tables="shipped", kinds=KINDS[1:]), 60, with_sql=False)
+    found = accuracy(3, TdbenchOptions(tables="shipped", kinds=KINDS[1:]), 60)
     assert found.keys() >= {"current", "nth", "count", "longest", "2-hop", "3-hop"}
     assert set(found.values()) == {1.0}
-    found = answered(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
+    found = accuracy(6, TdbenchOptions(rows=80, kinds=KINDS), 90, with_sql=True)
     assert set(found.values()) == {1.0}
 
 
@@ -90,7 +97,7 @@ def test_every_kind_of_question_on_a_table_of_ones_own_is_answered_rightly(tmp_p
         tables=str(tmp_path / "rates.csv"), question=("tariff",), answer=("price",),
         now="2025-01-01", kinds=KINDS[:-1], phrasings=3,
     )  # fmt: skip
-    found = answered(1, options, 30, with_sql)
+    found = accuracy(1, options, 30, with_sql)
     assert found.keys() >= {"current", "nth", "longest", "duration"}
     assert set(found.values()) == {1.0}
 
@@ -113,12 +120,7 @@ def test_shared_days_are_counted_and_shown_as_a_number():
 
 def test_the_facts_on_the_way_are_named_before_the_answer():
     options = TdbenchOptions(rows=80, kinds=("hops",))
-    made = make(6, 3, options)
-    task = FAMILY.make_task("default", options, by_digest(made.tables))
-    for sample in made.samples:
-        messages = list(task.prompt(sample, Condition(name="base")))
-        answer = asyncio.run(_talk(messages, ToolSet([])))
-        metrics = task.scorer(sample, ended(answer, sample.id, "base", model="x")).metrics
+    for _, metrics, answer in answered(make(6, 3, options), options):
         assert re.match(r"The .+ were held in .+ from \S+ to \S+\.\nANSWER:\n", answer)
         assert all(value == 1 for name, value in metrics.items() if name.startswith("hop_"))
 
@@ -126,19 +128,10 @@ def test_the_facts_on_the_way_are_named_before_the_answer():
 def test_questions_are_answered_rightly_from_the_web():
     options = TdbenchOptions(rows=80, kinds=("relation", "current", "hops"), book="closed")
     made = make(13 * 3 * 2, 7, options)
-    task = FAMILY.make_task("default", options, by_digest(made.tables))
-    condition = Condition(name="web", tools=("web_search", "open_page"))
     web = SealedWeb.build(Path(":memory:"), NO_FACTS, LEVELS["hard"], made.tables)
-    tools = ToolSet([WebSearch(web.search), OpenPage(web)])
-    wrong = []
-    for sample in made.samples:
-        messages = list(task.prompt(sample, condition))
-        assert "Rows of the table" not in messages[0].content
-        answer = asyncio.run(_talk(messages, tools))
-        episode = ended(answer, sample.id, "web", model="reference")
-        if task.scorer(sample, episode).metrics["answer"] < 1:
-            wrong.append(sample.id)
-    assert wrong == []
+    tools = [WebSearch(web.search), OpenPage(web)]
+    scored = answered(made, options, "web", lambda sample: tools)
+    assert [sample.id for sample, metrics, _ in scored if metrics["answer"] < 1] == []
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,17 @@
 import pytest
 
 from agent_env.families.tdbench.score import make_scorer, measure
-from agent_env.records.schema import Episode
-from tests.families.tdbench.leaders import TABLE, current, episode, hops, question
+from tests.ended import ended
+from tests.families.tdbench.leaders import TABLE, current, hops, question
+from tests.tables import each, tables
+
+CASES = tables(__file__)
+ASKED = {
+    "Carl Dahl": question(1),
+    "Carl Dahl, Eva Fors": question(1, 2),
+    "nobody": question(),
+}
+PLAIN = [(*case, n) for n, key in enumerate(("wrong", "right")) for case in each(CASES[key])]
 
 
 def metrics(sample, text):
@@ -17,62 +26,47 @@ def triple(sample, text):
     return found["answer"], found.get("time"), found.get("answer_time")
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("Carl Dahl, from 1999-05-18 to 2006-05-15.", (1, 1, 1)),
-        ("Carl Dahl. He began on May 18, 1999 and left on the 15th of May 2006.", (1, 1, 1)),
-        ("**Carl Dahl** (18 May 1999 – 15 May 2006)", (1, 1, 1)),
-        ("| Carl Dahl | 1999-05-18 | 2006-05-15 |", (1, 1, 1)),
-        ("Carl Dahl succeeded Ada Berg on 18 May 1999 and served until 15 May 2006.", (1, 1, 1)),
-        ("Carl Dahl, from 1999-05-18 to 2006-05-16.", (1, 0.5, 0)),
-        ("Carl Dahl, since 18 May 1999.", (1, 0.5, 0)),
-        ("Carl Dahl, from May 1999 to May 2006.", (1, 0, 0)),
-        ("Carl Dahl", (1, 0, 0)),
-        ("Carl Dahl, from 2006-05-15 to 1999-05-18.", (1, 0, 0)),
-        ("Ada Berg, from 1999-05-18 to 2006-05-15.", (0, 1, 0)),
-        ("Ada Berg (1992-05-28 to 1999-05-18) or Carl Dahl (1999-05-18 to 2006-05-15)", (0, 1, 0)),
-        ("No answer.", (0, 0, 0)),
-    ],
-)
-def test_answer_time_and_both(text, wanted):
-    assert triple(question(1), text) == wanted
+@pytest.mark.parametrize(("text", "gold", "right"), PLAIN, ids=[text for text, *_ in PLAIN])
+def test_only_what_is_given_counts_and_all_of_it(text, gold, right):
+    assert metrics(ASKED[gold], text)["answer"] == right
+
+
+@pytest.mark.parametrize(("text", *"ATB"), CASES["dahl"])
+def test_answer_time_and_both(text, A, T, B):
+    assert triple(question(1), text) == (A, T, B)
 
 
 def test_dates_outcomes_and_hops_are_scored():
     text = "- Carl Dahl: 1999-05-18 to 2006-05-15\n- Eva Fors: 2006-05-15 to 2015-01-14"
     swapped = "- Carl Dahl: 2006-05-15 to 2015-01-14\n- Eva Fors: 1999-05-18 to 2006-05-15"
-    assert triple(question(1, 2), text) == (1, 1, 1)
-    assert triple(question(1, 2), swapped) == (1, 0, 0)
-    text = "Carl Dahl, since 1998-05-18, since 1999-05-18, until 2006-05-15."
-    assert triple(question(1), text) == (1, 0.5, 0)
-    text = "Carl Dahl served 1999-2006 (from 18 May 1999 to 15 May 2006)."
-    assert triple(question(1), text) == (1, 1, 1)
     start = question(1, relation="after", roles=("start",))
     end = question(1, relation="before", roles=("end",))
-    assert triple(start, "Carl Dahl, since 18 May 1999") == (1, 1, 1)
-    assert triple(end, "Carl Dahl, since 18 May 1999") == (1, 0, 0)
-    assert triple(end, "Carl Dahl, until 15 May 2006") == (1, 1, 1)
-    assert triple(question(3), "Gun Holm, since 2015-01-14") == (1, 1, 1)
+    for sample, said, worth in (
+        (question(1, 2), text, (1, 1, 1)),
+        (question(1, 2), swapped, (1, 0, 0)),
+        (start, "Carl Dahl, since 18 May 1999", (1, 1, 1)),
+        (end, "Carl Dahl, since 18 May 1999", (1, 0, 0)),
+        (end, "Carl Dahl, until 15 May 2006", (1, 1, 1)),
+        (question(3), "Gun Holm, since 2015-01-14", (1, 1, 1)),
+    ):
+        assert triple(sample, said) == worth, said
+    rows = '[{"name": "Carl Dahl", "start": "1999-05-18", "end": "2006-05-15"}]'
+    counted = {"answer": 1, "f1": 1, "no_answer": 0, "unsure": 0}
+    assert metrics(question(1), rows) == counted | {"time": 1, "answer_time": 1}
+    assert metrics(question(1), "Carl Dahl, 18May1999 to 15May2006")["time"] == 1
     found = metrics(question(0, 1), "Ada Berg, from 1992-05-28 to 1999-05-18.")
     assert (found["answer"], found["time"], found["answer_time"]) == (0, 0.5, 0)
     assert found["f1"] == pytest.approx(2 / 3)
-    nobody = question()
-    assert metrics(nobody, "No answer. Carl Dahl left on 15 May 2006.") == {
-        "answer": 1,
-        "f1": 1,
-        "no_answer": 1,
-        "unsure": 0,
-    }
+    nobody, left = question(), "No answer. Carl Dahl left on 15 May 2006."
+    assert metrics(nobody, left) == counted | {"no_answer": 1}
     found = measure(nobody, "unsure", TABLE)
     assert (found["answer"], found["metrics"]["answer"]) == (("unsure",), 0)
     assert found["metrics"]["unsure"] == 1
     assert metrics(nobody, "Carl Dahl")["answer"] == 0
     score = make_scorer({TABLE.digest: TABLE})
-    empty = score(question(1), episode("  "))
+    empty = score(question(1), ended("  ", "td-1"))
     assert (empty.outcome, empty.metrics["answer"], empty.metrics["time"]) == ("unreadable", 0, 0)
-    failed = Episode(sample="td-1", condition="base", repeat=1, model="m", status="failed")
-    assert score(question(1), failed).metrics == {}
+    assert score(question(1), ended(None, "td-1", status="failed")).metrics == {}
     law = current().model_copy(update={"gold": ("Ilegal",), "others": ("Legal",), "golds": ()})
     spelt = [measure(law, text)["metrics"]["answer"] for text in ("Illegal", "Ilegal", "Legal")]
     assert spelt == [1, 1, 0]
@@ -86,17 +80,7 @@ def test_dates_outcomes_and_hops_are_scored():
     assert "hallucination_1" not in metrics(hops(), "Answer: Carl Dahl")
 
 
-@pytest.mark.parametrize(
-    ("text", "without", "with_time"),
-    [
-        ("Gun Holm, since January 2015", "correct", "correct_time"),
-        ("Gun Holm, since January 2014", "correct", "incorrect_time"),
-        ("Eva Fors, since May 2006", "outdated", "outdated_time"),
-        ("Eva Fors, since May 2007", "outdated", "incorrect_time"),
-        ("Ivo Juul, since January 1990", "incorrect", "incorrect_time"),
-        ("Eva Fors and Gun Holm", "incorrect", "incorrect_time"),
-    ],
-)
+@pytest.mark.parametrize(("text", "without", "with_time"), CASES["now"])
 def test_current_answers_are_correct_outdated_or_incorrect(text, without, with_time):
     found = metrics(current(), text)
     classes = {"correct", "outdated", "incorrect"}
