@@ -45,15 +45,7 @@ class Ordeal:
     """Episodes that did not end."""
 
 
-async def ordeal(
-    where,
-    dataset,
-    condition,
-    kills,
-    concurrency,
-    latency_s,
-    rng,
-):
+async def ordeal(where, dataset, condition, kills, concurrency, latency_s, rng):
     """Run once undisturbed and once with `kills` kills at random moments."""
     async with serve(Reference(), latency_s=latency_s) as server:
         log = []

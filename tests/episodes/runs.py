@@ -64,13 +64,7 @@ def make_run(path, names, web="record", **fields):
 
 
 def write_episode(
-    folder,
-    sample,
-    answer="MY ANSWER: None",
-    tool_pages=(),
-    citations=(),
-    hosted=(),
-    failed=False,
+    folder, sample, answer="MY ANSWER: None", tool_pages=(), citations=(), hosted=(), failed=False
 ):
     """One finished or failed episode that met these pages."""
     key = EpisodeKey(sample, "web", 1)
@@ -85,9 +79,8 @@ def write_episode(
     if failed:
         trace.write(EpisodeFailed, error="ModelError", message="busy")
     else:
-        trace.write(
-            EpisodeFinished, answer=answer, stop_reason="answered", citations=tuple(citations)
-        )
+        end = {"answer": answer, "stop_reason": "answered", "citations": tuple(citations)}
+        trace.write(EpisodeFinished, **end)
     trace.close()
 
 
@@ -109,13 +102,8 @@ def started_with(path, runs):
         key = EpisodeKey(sample, "cited", 1)
         trace = TraceWriter(folder.trace(key), key.name, clock)
         trace.write(
-            EpisodeStarted,
-            sample=sample,
-            condition=cited,
-            repeat=1,
-            model="m",
+            EpisodeStarted, sample=sample, condition=cited, repeat=1, model="m", context=stated,
             messages=(Message(role="user", content=text),),
-            context=stated,
-        )
+        )  # fmt: skip
         trace.close()
     return folder

@@ -37,11 +37,8 @@ class Narrow(ScriptedModel):
     async def generate(self, messages, tools, options=None):
         size = estimated_tokens(messages, tools)
         if size > self.context:
-            told = (self.context, size) if self.tells else (None, None)
-            raise ModelError(
-                "too long", status=400, kind="context_overflow",
-                context_tokens=told[0], request_tokens=told[1],
-            )  # fmt: skip
+            told = {"context_tokens": self.context, "request_tokens": size} if self.tells else {}
+            raise ModelError("too long", status=400, kind="context_overflow", **told)
         return await super().generate(messages, tools)
 
 
@@ -80,16 +77,15 @@ def test_an_episode_goes_on_with_old_outputs_cut_and_replays_the_same(tmp_path, 
     assert replayed(tmp_path) == ("same", 7)
 
 
-def test_without_the_option_it_ends_there_with_its_last_answer(tmp_path):
-    episode = run(tmp_path, Narrow(2000), Limits())
-    assert (episode.stop_reason, episode.cut_outputs) == ("context", 0)
-    assert replayed(tmp_path, Limits()) == ("same", episode.steps)
-
-
-def test_where_nothing_is_left_to_cut_it_ends_all_the_same(tmp_path):
-    episode = run(tmp_path, Narrow(600))
-    assert episode.stop_reason == "context"
-    assert replayed(tmp_path) == ("same", episode.steps)
+@pytest.mark.parametrize(
+    ("context", "limits", "cut"),
+    [(2000, Limits(), 0), (600, FITTING, 4)],
+    ids=["no option", "nothing left to cut"],
+)
+def test_without_the_option_or_more_to_cut_it_ends_there(tmp_path, context, limits, cut):
+    episode = run(tmp_path, Narrow(context), limits)
+    assert (episode.stop_reason, episode.cut_outputs) == ("context", cut)
+    assert replayed(tmp_path, limits) == ("same", episode.steps)
 
 
 def test_cut_off_anywhere_it_goes_on_with_the_same_requests(tmp_path):

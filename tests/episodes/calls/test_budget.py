@@ -39,12 +39,9 @@ def no_room(budget):
     return found.value.reason, str(found.value)
 
 
-def test_the_first_call_reserves_its_letters_and_a_first_guess_of_the_output():
+def test_limits_go_by_a_first_guess_and_by_prices_of_what_was_used_or_failed_calls_may_have_cost():
     reason, text = no_room(RunBudget(RunLimits(tokens=NEED - 1)))
     assert (reason, f"the run has used 0 of its {NEED - 1} tokens" in text) == ("tokens", True)
-
-
-def test_a_cost_limit_goes_by_the_prices_of_what_was_used_and_of_what_failed_calls_may_have_cost():
     budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
     budget.spend(Usage(input_tokens=500, output_tokens=40))
     assert budget.cost_usd == pytest.approx(0.0009)
@@ -112,7 +109,7 @@ def test_a_run_overshoots_by_no_more_than_its_calls_in_flight(used, limit, worke
     asyncio.run(go())
 
 
-def test_the_breaker_stops_a_run_whose_last_calls_all_failed():
+def test_the_breaker_counts_failures_in_a_row_but_no_rate_limits_that_are_tried_again():
     breaker, down = Breaker(calls=3), ModelError("down", status=503)
     breaker.note(down, is_last=False)
     breaker.note(down, is_last=True)
@@ -121,9 +118,6 @@ def test_the_breaker_stops_a_run_whose_last_calls_all_failed():
     breaker.note(down, is_last=False)
     with pytest.raises(RunStopped, match="last 3 model calls all failed, the last one so: down"):
         breaker.note(down, is_last=False)
-
-
-def test_rate_limits_that_are_tried_again_do_not_count_as_failures():
     breaker, busy = Breaker(calls=2), ModelError("busy", status=429, retryable=True)
     for _ in range(50):
         breaker.note(busy, is_last=False)
@@ -132,7 +126,7 @@ def test_rate_limits_that_are_tried_again_do_not_count_as_failures():
         breaker.note(busy, is_last=True)
 
 
-async def test_no_more_calls_are_in_flight_than_the_limit_and_a_burst_halves_it_once():
+async def test_calls_in_flight_keep_a_limit_that_a_burst_halves_once_and_that_stays_in_bounds():
     pace, most = ConcurrencyLimit(most=3), 0
 
     async def call():
@@ -153,9 +147,6 @@ async def test_no_more_calls_are_in_flight_than_the_limit_and_a_burst_halves_it_
     async with pace.place() as later:
         pace.limited(later)
     assert pace.limit == 4.0
-
-
-def test_the_limit_never_falls_below_one_call_nor_grows_beyond_the_most():
     pace = ConcurrencyLimit(most=2)
     for round_ in range(5):
         pace.limited(round_)
@@ -189,34 +180,30 @@ def test_cancelled_waiters_lose_no_place(cancelled, most):
     asyncio.run(go())
 
 
-REFUSED = ModelError("no connection", kind="connection", retryable=True, unsent=True)
-
-
-CHARGED = {
-    "a timeout": (error("timeout"), True),
-    "a cut reply": (error("connection", 200), True),
-    "a server error": (error("server", 500), True),
-    "a reply that is none": (error("unreadable", 200), True),
-    "a rate limit": (error("rate_limit", 429), False),
-    "a server that is not there": (REFUSED, False),
-    "a usage that was told": (error("unreadable", 200, SOME), False),
-}
-
-
-@pytest.mark.parametrize("name", CHARGED)
-def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(tmp_path, name):
-    failing, is_charged = CHARGED[name]
+@pytest.mark.parametrize(
+    ("failing", "is_charged"),
+    [
+        (error("timeout"), True),
+        (error("connection", 200), True),
+        (error("server", 500), True),
+        (error("unreadable", 200), True),
+        (error("rate_limit", 429), False),
+        (ModelError("not there", kind="connection", retryable=True, unsent=True), False),
+        (error("unreadable", 200, SOME), False),
+    ],
+)
+def test_a_failed_call_that_may_be_billed_is_charged_where_nobody_told_its_tokens(
+    tmp_path, failing, is_charged
+):
     budget = RunBudget(RunLimits(tokens=50_000))
-    (episode,) = run(
-        runner(tmp_path, lambda s: Shaky([failing]), Calls(ConcurrencyLimit(most=1), FAST, budget))
-    )
+    shared = Calls(ConcurrencyLimit(most=1), FAST, budget)
+    (episode,) = run(runner(tmp_path, lambda s: Shaky([failing]), shared))
     charged = model_calls(tmp_path)[0].charged
     assert (charged is not None) == is_charged
     assert budget.held_tokens == (0 if charged is None else charged.input_tokens + 512)
-    assert budget.tokens == (220 if failing.usage else 110)
-    assert (episode.input_tokens, episode.output_tokens) == (
-        (200, 20) if failing.usage else (100, 10)
-    )
+    counted = 2 if failing.usage else 1
+    assert budget.tokens == 110 * counted
+    assert (episode.input_tokens, episode.output_tokens) == (100 * counted, 10 * counted)
 
 
 def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path):
@@ -229,13 +216,8 @@ def test_a_run_that_goes_on_knows_what_was_charged_for_what_nobody_told(tmp_path
             await super().generate(messages, tools)
             return await untold.generate(messages, tools)
 
-    run(
-        runner(
-            tmp_path,
-            lambda s: Cut([error("connection", 200)]),
-            Calls(ConcurrencyLimit(most=1), FAST, budget),
-        )
-    )
+    shared = Calls(ConcurrencyLimit(most=1), FAST, budget)
+    run(runner(tmp_path, lambda s: Cut([error("connection", 200)]), shared))
     cut, said = model_calls(tmp_path)
     assert (said.reply.usage.input_tokens, said.charged.source) == (None, "estimate")
     used, held = charges([cut, said])

@@ -1,7 +1,6 @@
 """What a preflight concludes from the replies of a server, and that nothing makes it fail."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
@@ -35,23 +34,20 @@ LISTED = ServerFacts(models=("smollm2",))
 
 
 class Server:
-    """A Model that gives one reply without tools and others with them, whatever it is asked."""
+    """A Model that gives one reply without tools and others with them, whatever it is asked, but
+    for what `first` has an answer to."""
 
     name = "compatible/smollm2"
 
-    def __init__(self, bare, offered):
-        self._bare, self._offered = bare, offered
+    def __init__(self, bare=None, offered=None, first=lambda *asked: None):
+        self._bare, self._offered, self._first = bare or said("OK"), offered or called(), first
         self.asked = []
 
-    async def generate(
-        self,
-        messages,
-        tools,
-        options=ReplyOptions(),
-    ):
+    async def generate(self, messages, tools, options=ReplyOptions()):
+        reply = self._first(messages, tools, options)
         self.asked.append((tuple(tool.name for tool in tools), options.tool_choice))
         in_text = messages[0].role == "system"
-        reply = self._offered if tools or in_text else self._bare
+        reply = reply or (self._offered if tools or in_text else self._bare)
         if isinstance(reply, Exception):
             raise reply
         return reply
@@ -61,7 +57,7 @@ def used(tokens):
     return Usage(input_tokens=tokens, output_tokens=1, source="provider")
 
 
-def called(name, tokens=300):
+def called(name="web_search", tokens=300):
     return calls((name, "{}"), usage=used(tokens)).model_copy(update={"model": "smollm2"})
 
 
@@ -69,57 +65,43 @@ def said(text, tokens=31, model="smollm2"):
     return answer(text, used(tokens)).model_copy(update={"model": model})
 
 
-def tried(
-    bare,
-    offered,
-    facts=LISTED,
-    name="compatible/smollm2",
-    in_text=False,
-):
-    server = Server(bare, offered)
-    model = TextProtocol(server) if in_text else server
-    target = ProbedModel(name, "http://127.0.0.1:1/v1", facts, in_text)
-    return asyncio.run(preflight(model, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+def tried(server, facts=LISTED, conditions=CONDITIONS, needs=(), **target):
+    """What is found out about the server."""
+    target = {"name": "compatible/smollm2", "in_text": False} | target
+    model = TextProtocol(server) if target["in_text"] else server
+    asked = ProbedModel(base_url="http://127.0.0.1:1/v1", facts=facts, **target)
+    return asyncio.run(preflight(model, asked, conditions, OFFERS, "2026-01-01T00:00:00Z", needs))
 
 
 def test_one_call_without_tools_and_one_for_each_list_of_tools():
-    server = Server(said("OK"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, LISTED, False)
+    server = Server()
     web = Condition(name="explicit+web", tools=("web_search",))
-    found = asyncio.run(preflight(server, target, (*CONDITIONS, web), OFFERS, ""))
+    found = tried(server, conditions=(*CONDITIONS, web))
     search = (("web_search",), "required")
     assert server.asked == [((), "auto"), search, search, (("python",), "auto")]
     assert [check.condition for check in found.conditions] == ["web", "python", "explicit+web"]
 
 
 def test_a_server_that_calls_the_tools_is_good_and_one_that_ignores_required_is_told():
-    found = tried(said("OK"), called("web_search"))
+    found = tried(Server())
     assert found.conditions[0] == ToolCheck(
-        condition="web",
-        added_input_tokens=269,
-        is_reached=True,
-        required_obeyed=True,
-        calls_parsed=True,
-        problem=None,
-    )
+        condition="web", added_input_tokens=269, is_reached=True, required_obeyed=True,
+        calls_parsed=True, problem=None,
+    )  # fmt: skip
     assert (found.served_model, found.tells_usage, found.problem) == ("smollm2", True, None)
     assert refusal(found, False) is None
     assert list(remarks(found)) == []
-    found = tried(said("OK"), said("I would rather not.", 300))
+    found = tried(Server(offered=said("I would rather not.", 300)))
     assert next(iter(remarks(found))) == (
         "no call came though one was required: web; --tool-protocol auto tries other ways to call"
     )
 
 
 def test_a_call_that_only_required_asks_for_shows_whether_the_server_obeys_it():
-    class Asked(Server):
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            reply = await super().generate(messages, tools, options)
-            return said("OK", 280) if tools and messages[-1] == OK_QUESTION else reply
+    def first(messages, tools, options):
+        return said("OK", 280) if tools and messages[-1] == OK_QUESTION else None
 
-    server = Asked(said("OK"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, LISTED, False)
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
+    found = tried(Server(first=first))
     web, python = found.conditions
     assert (web.required_obeyed, web.calls_parsed, web.is_reached) == (False, True, True)
     assert python.required_obeyed is None
@@ -135,32 +117,24 @@ def test_a_call_that_only_required_asks_for_shows_whether_the_server_obeys_it():
     ],
 )
 def test_two_equal_requests_show_whether_replies_can_be_had_again(replies, repeats):
-    class Twice(Server):
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            if messages[-1] == LONGER_QUESTION:
-                return said(next(texts))
-            return await super().generate(messages, tools, options)
-
     texts = iter(replies)
-    server = Twice(said("OK"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, LISTED, False, is_repeatable=True)
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
+
+    def first(messages, tools, options):
+        return said(next(texts)) if messages[-1] == LONGER_QUESTION else None
+
+    found = tried(Server(first=first), is_repeatable=True)
     assert found.repeats_replies is repeats
-    said_of_it = [each for each in remarks(found) if "equal requests" in each]
-    assert said_of_it == (
-        ["two equal requests got two replies, so one question may go either way; --repeats 3 asks "
-         "each three times"]
-        if repeats is False
-        else []
-    )  # fmt: skip
-    target = replace(target, is_repeatable=False)
-    server = Server(said("OK"), called("web_search"))
-    unasked = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, ""))
-    assert unasked.repeats_replies is None
+    two = ["two equal requests got two replies, so one question may go either way; --repeats 3 "
+           "asks each three times"]  # fmt: skip
+    assert [each for each in remarks(found) if "equal requests" in each] == (
+        two if repeats is False else []
+    )
+    assert tried(Server(), is_repeatable=False).repeats_replies is None
 
 
 def test_a_server_that_drops_or_refuses_the_tools_is_refused():
-    found = tried(said("OK"), said("OK"), ServerFacts(models=("smollm2",), supports_tools=False))
+    deaf = ServerFacts(models=("smollm2",), supports_tools=False)
+    found = tried(Server(offered=said("OK")), deaf)
     assert found.conditions[1].problem == (
         "the server drops its tools (31 input tokens with tools, 31 without, its template knows no "
         "tools)"
@@ -171,7 +145,7 @@ def test_a_server_that_drops_or_refuses_the_tools_is_refused():
     assert "--anyway" in reason
     assert "\n" not in reason
     error = ModelError("HTTP 400: no tool parser;\n use --tool-protocol text", kind="bad_request")
-    reason = refusal(tried(said("OK"), error), False)
+    reason = refusal(tried(Server(offered=error)), False)
     assert reason == (
         "http://127.0.0.1:1/v1: condition web, python cannot mean anything: the server refuses its "
         "tools: HTTP 400: no tool parser; use --tool-protocol text; --anyway runs it and marks it "
@@ -190,8 +164,8 @@ def test_a_server_that_drops_or_refuses_the_tools_is_refused():
     ],
 )
 def test_what_an_error_hides_is_unknown_and_said(error):
-    for bare, offered in ((error, error), (said("OK"), error)):
-        found = tried(bare, offered)
+    for bare in (error, None):
+        found = tried(Server(bare, error))
         assert [(c.added_input_tokens, c.is_reached, c.required_obeyed, c.calls_parsed, c.problem)
                 for c in found.conditions] == [(None,) * 5] * 2  # fmt: skip
         assert refusal(found, False) is None
@@ -207,54 +181,39 @@ def test_what_an_error_hides_is_unknown_and_said(error):
     ],
 )
 def test_auto_takes_the_protocol_by_which_most_calls_come(gives, name, counts):
-    class Choosy(Server):
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            tool = "python" if '"python"' in messages[0].content else "web_search"
-            if gives == "schema" and options.schema is not None:
-                return said(f'{{"step": {{"tool": "{tool}", "arguments": {{}}}}}}', 300)
-            if gives == "text" and messages[0].role == "system":
-                return said(f'```json\n{{"name": "{tool}", "arguments": {{}}}}\n```', 300)
-            return await super().generate(messages, tools, options)
+    def first(messages, tools, options):
+        tool = "python" if '"python"' in messages[0].content else "web_search"
+        if gives == "schema" and options.schema is not None:
+            return said(f'{{"step": {{"tool": "{tool}", "arguments": {{}}}}}}', 300)
+        if gives == "text" and messages[0].role == "system":
+            return said(f'```json\n{{"name": "{tool}", "arguments": {{}}}}\n```', 300)
+        return None
 
-    server = Choosy(said("OK"), said("I would rather not.", 300))
-    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False, is_open=True)
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+    found = tried(Server(offered=said("I would rather not.", 300), first=first), is_open=True)
     assert (found.protocol.name, found.protocol.reason) == (
         name,
         f"calls that came: native {counts}",
     )
-    assert [check.calls_parsed for check in found.conditions] == [
-        True if gives != "none" else None
-    ] * 2
+    parsed = None if gives == "none" else True
+    assert [check.calls_parsed for check in found.conditions] == [parsed] * 2
 
 
 def test_the_text_protocol_is_tried_under_a_schema_where_the_run_has_one():
     schemas = []
 
-    class Holding(Server):
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            schemas.append(options.schema is not None)
-            return await super().generate(messages, tools, options)
+    def first(messages, tools, options):
+        schemas.append(options.schema is not None)
 
     held = [c.model_copy(update={"answer_format": "schema"}) for c in CONDITIONS]
     for conditions in (held, CONDITIONS):
-        model = TextProtocol(Holding(said("OK"), said("no call")))
-        target = ProbedModel("compatible/smollm2", None, LISTED, in_text=True)
-        asyncio.run(preflight(model, target, conditions, OFFERS, ""))
+        tried(Server(offered=said("no call"), first=first), conditions=conditions, in_text=True)
     assert schemas == [False, True, True, False, False, False]
 
 
 def test_a_refusal_that_teaches_something_is_asked_again_at_once():
-    class Learning(Server):
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            if not self.asked:
-                self.asked.append(((), "auto"))
-                raise ModelError("unknown field", status=400, retryable=True, is_corrected=True)
-            return await super().generate(messages, tools, options)
-
-    server = Learning(said("OK"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, LISTED, in_text=False)
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "2026-01-01T00:00:00+00:00"))
+    error = ModelError("unknown field", status=400, retryable=True, is_corrected=True)
+    errors = iter([error])
+    found = tried(Server(first=lambda *asked: next(errors, None)))
     assert [probe.error for probe in found.probes] == [None, None, None, None]
 
 
@@ -266,7 +225,7 @@ BARE_CALL = '{"name": "web_search", "arguments": {}}'
 @pytest.mark.parametrize(
     ("replies", "about", "problem", "remark"),
     [
-        ((said("OK"), called("web_search")), {"name": "compatible/nonexistent"},
+        ((said("OK"), called()), {"name": "compatible/nonexistent"},
          f"{NO_MODEL}and smollm2 answers", None),
         ((ECHO, ECHO), {"name": "compatible/nonexistent",  # as llama.cpp answers
                         "facts": ServerFacts(models=("smollm2",), is_single=True)},
@@ -283,7 +242,7 @@ BARE_CALL = '{"name": "web_search", "arguments": {}}'
     ],
 )  # fmt: skip
 def test_another_model_and_a_call_in_text_are_said_with_the_remedy(replies, about, problem, remark):
-    found = tried(*replies, **about)
+    found = tried(Server(*replies), **about)
     assert found.problem == problem
     if problem is not None:
         assert refusal(found, False).endswith("; name --model compatible/smollm2")
@@ -309,23 +268,21 @@ ABSENT = ModelError("http://h/v1 answered HTTP 404: no", status=404, kind="bad_r
     ],
 )  # fmt: skip
 def test_a_server_that_refuses_the_key_or_the_model_is_asked_no_question(error, models, reason):
-    found = tried(error, error, ServerFacts(models=models))
+    found = tried(Server(error, error), ServerFacts(models=models))
     assert refusal(found, False) == reason
     assert list(remarks(found)) == [found.problem]
 
 
 def test_a_proxy_may_serve_what_it_does_not_list_and_a_short_context_is_said():
-    offered = called("web_search").model_copy(update={"model": "nonexistent"})
-    found = tried(ECHO, offered, name="compatible/nonexistent")
+    offered = called().model_copy(update={"model": "nonexistent"})
+    found = tried(Server(ECHO, offered), name="compatible/nonexistent")
     assert found.problem is None
     assert list(remarks(found)) == ["the server's list of models has no nonexistent"]
-    server = Server(said("OK"), called("web_search"))
-    target = ProbedModel("compatible/smollm2", None, ServerFacts(context_tokens=2048), False)
     needs = [
         ContextCheck(condition="base", first_tokens=300, needed_tokens=600),
         ContextCheck(condition="web", first_tokens=900, needed_tokens=2700),
     ]
-    found = asyncio.run(preflight(server, target, CONDITIONS, OFFERS, "", needs))
+    found = tried(Server(), ServerFacts(context_tokens=2048), needs=needs)
     assert [check.fits for check in found.contexts] == [True, False]
     assert list(remarks(found)) == [
         "web: the context of 2048 tokens is shorter than a request and its reply need (about "
@@ -338,7 +295,7 @@ def test_a_proxy_may_serve_what_it_does_not_list_and_a_short_context_is_said():
 )
 def test_a_reply_without_an_end_is_said(finish_reason, stops):
     reply = said("OK").model_copy(update={"finish_reason": finish_reason})
-    found = tried(reply, called("web_search"))
+    found = tried(Server(reply))
     assert found.stops is stops
     cut = ["the reply to a test had no end within 256 tokens: the model thinks long, or does not "
            "stop (a wrong chat template)"]  # fmt: skip

@@ -26,13 +26,12 @@ KEY = "b198f5b9114fdd3b4ace9e6d38a1406472385c787972b6a889c43e88265227db"
 def test_everything_that_determines_a_reply_changes_the_key_which_stays_the_same():
     """A change here silently empties every user's cache."""
     assert cache_key(ASKING, ASKED, [TOOL]) == KEY
+    one_round = Condition(name="web", strategy="one-round")
     others = [
         cache_key(replace(ASKING, model="compatible/y"), ASKED, [TOOL]),
         cache_key(replace(ASKING, parameters={"base_url": "http://127.0.0.1:2/v1"}), ASKED, [TOOL]),
         cache_key(replace(ASKING, repeat=2), ASKED, [TOOL]),
-        cache_key(
-            replace(ASKING, condition=Condition(name="web", strategy="one-round")), ASKED, [TOOL]
-        ),
+        cache_key(replace(ASKING, condition=one_round), ASKED, [TOOL]),
         cache_key(ASKING, (Message(role="user", content="When? "),), [TOOL]),
         cache_key(ASKING, (Message(role="system", content="When?"),), [TOOL]),
         cache_key(ASKING, ASKED, []),
@@ -44,34 +43,27 @@ def test_everything_that_determines_a_reply_changes_the_key_which_stays_the_same
 def test_a_reply_comes_back_with_the_time_it_was_first_given(tmp_path):
     cache = ReplyCache(tmp_path / "replies.db", own_call())
     assert cache.get(KEY) is None
-    cache.put(KEY, answer("MY ANSWER: None"), "2026-01-01T00:00:00.000Z")
+    first_at = "2026-01-01T00:00:00.000Z"
+    cache.put(KEY, answer("MY ANSWER: None"), first_at)
     cache.put(KEY, answer("another"), "2026-02-01T00:00:00.000Z")
     cache.close()
     again = ReplyCache(tmp_path / "replies.db", own_call())
     found = again.get(KEY)
-    assert (found.message.content, found.cached_at) == (
-        "MY ANSWER: None",
-        "2026-01-01T00:00:00.000Z",
-    )
+    assert (found.message.content, found.cached_at) == ("MY ANSWER: None", first_at)
     assert (again.hits, again.misses) == (1, 0)
 
 
-def test_a_file_that_is_no_cache_is_named(tmp_path):
+def test_what_is_no_cache_is_named_and_one_that_somebody_sent_ends_and_deletes_nothing(tmp_path):
+    """SQLite deletes the super-journal that a journal names; a view in place of the table could
+    give rows for ever."""
     (tmp_path / "notes.txt").write_text("These are my notes, and they are long enough.\n" * 99)
     with pytest.raises(ConfigError, match=r"cannot use .*notes\.txt as a reply cache"):
         ReplyCache(tmp_path / "notes.txt", own_call())
     with pytest.raises(ConfigError, match="as a reply cache"):
         ReplyCache(tmp_path / "no" / "folder" / "replies.db", own_call())
-
-
-def test_a_cache_that_somebody_sent_has_nothing_deleted_and_comes_to_an_end(tmp_path):
-    """SQLite deletes the super-journal that a journal names; a view in place of the table could
-    give rows for ever."""
     file = tmp_path / "replies.db"
     with closing(sqlite3.connect(file)) as base:
-        base.execute(
-            "CREATE VIEW replies AS SELECT 'a' AS key, 1 AS version, '' AS at, '' AS reply"
-        )
+        base.execute("CREATE VIEW replies AS SELECT 'a' key, 1 version, '' at, '' reply")
     with pytest.raises(ConfigError, match="as a reply cache: its view 'replies' is not ours"):
         ReplyCache(file, own_call())
     file.unlink()

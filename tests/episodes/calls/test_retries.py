@@ -58,26 +58,23 @@ def test_waits_are_random_by_one_half_as_long_as_asked_and_not_begun_beyond_the_
 
 def test_the_same_error_three_times_is_given_up_with_the_evidence():
     tries = Tries(Retries(attempts=99))
-    first = [ModelError(f"boom, request {n}ab", status=500, kind="server") for n in (1, 2, 3)]
-    assert isinstance(tries.verdict(first[0], 0.0, 0.0), Retry)
-    assert isinstance(tries.verdict(first[1], 0.0, 0.0), Retry)
-    last = tries.verdict(first[2], 0.0, 0.0)
+    errors = [ModelError(f"boom, request {n}ab", status=500, kind="server") for n in (1, 2, 3)]
+    *first, last = (tries.verdict(each, 0.0, 0.0) for each in errors)
+    assert [isinstance(verdict, Retry) for verdict in first] == [True, True]
     assert last == GiveUp("the same error came 3 times on this request")
-    assert str(final_error(first[2], tries.errors, last.reason)) == (
+    assert str(final_error(errors[2], tries.errors, last.reason)) == (
         "boom, request 3ab [the same error came 3 times on this request; "
         "calls ended: server 500, server 500, server 500]"
     )
 
 
-KINDS = st.sampled_from(
-    ["rate_limit", "timeout", "connection", "server", "authentication", "unreadable"]
-)
+KINDS = ["rate_limit", "timeout", "connection", "server", "authentication", "unreadable"]
 
 
 @given(
-    kinds=st.lists(KINDS, min_size=40, max_size=40),
-    attempts=st.integers(1, 12),
-    chance=st.floats(0, 1),
+    st.lists(st.sampled_from(KINDS), min_size=40, max_size=40),
+    st.integers(1, 12),
+    st.floats(0, 1),
 )
 def test_no_request_is_sent_more_often_or_later_than_allowed(kinds, attempts, chance):
     tries, elapsed = Tries(Retries(attempts=attempts, time_s=100.0)), 0.0
@@ -118,15 +115,10 @@ class Server:
         return self.health.pop(0) if self.health else True
 
 
-def shared(server, notes=None, longest_s=20.0):
-    outage = Outage(
-        longest_s,
-        server.is_up,
-        (lambda text: None) if notes is None else notes.append,
-        first_wait_s=0.001,
-        longest_wait_s=0.01,
-        poll_s=0.001,
-    )
+def shared(server, notes=(), longest_s=20.0):
+    note = getattr(notes, "append", lambda text: None)
+    waits = {"first_wait_s": 0.001, "longest_wait_s": 0.01, "poll_s": 0.001}
+    outage = Outage(longest_s, server.is_up, note, **waits)
     rules = Retries(attempts=2, first_wait_s=0.001)
     return Calls(ConcurrencyLimit(most=8), rules, breaker=Breaker(calls=3), outage=outage)
 
@@ -154,13 +146,14 @@ def together(monkeypatch):
 
 @pytest.mark.usefixtures("together")
 def test_one_asks_for_all_whether_the_server_is_up(tmp_path):
-    server = Server([REFUSED] * 8, health=[False] * 20)
-    notes = []
+    server, notes = Server([REFUSED] * 8, health=[False] * 20), []
     episodes = run(runner(tmp_path, lambda s: server, shared(server, notes), concurrency=8), 8)
     assert [e.status for e in episodes] == ["finished"] * 8
     assert server.polls == 21
-    assert notes[0] == "the run waits for its server, at most 20 s: cannot be reached"
-    assert notes[1:] == ["the server is back after 0 s; the run continues"]
+    assert notes == [
+        "the run waits for its server, at most 20 s: cannot be reached",
+        "the server is back after 0 s; the run continues",
+    ]
 
 
 @pytest.mark.usefixtures("together")
@@ -175,15 +168,13 @@ def test_calls_that_broke_off_are_an_outage_only_where_the_server_is_down(tmp_pa
 
 def test_an_error_that_comes_while_others_get_replies_is_its_calls_own(tmp_path):
     """A request that its proxy always times out on: 504, while the server answers the others."""
-    timed_out = ModelError("gateway timeout", status=504, kind="timeout", retryable=True)
-    answering = Server([])
 
     class Slow(Server):
         async def generate(self, messages, tools, options=None):
             calls.outage.answered()  # another call's
-            raise timed_out
+            raise ModelError("gateway timeout", status=504, kind="timeout", retryable=True)
 
-    calls = shared(answering)
+    calls = shared(Server([]))
     (episode,) = run(runner(tmp_path, lambda s: Slow([]), calls))
     assert (episode.status, episode.failed_calls) == ("failed", 2)
 
@@ -197,15 +188,11 @@ def test_a_server_that_stays_away_stops_the_run_with_the_last_error(tmp_path):
     assert episode.status == "finished"
 
 
-def test_a_request_that_never_succeeds_at_a_server_that_is_up_fails_alone(tmp_path):
-    server = Server([LOADING] * 1000)
-    (episode,) = run(runner(tmp_path, lambda s: server, shared(server, longest_s=0.05)))
-    assert "calls, though the server is up; calls ended: server 503" in episode.failure
-
-
-def test_the_only_request_that_fails_is_given_up_where_the_server_has_answered(tmp_path):
+def test_the_only_request_that_fails_is_given_up_where_the_server_is_up_or_has_answered(tmp_path):
     """A proxy that always gives up on one prompt holds no run for ten minutes."""
-    notes = []
+    server, notes = Server([LOADING] * 1000), []
+    (episode,) = run(runner(tmp_path / "up", lambda s: server, shared(server, longest_s=0.05)))
+    assert "calls, though the server is up; calls ended: server 503" in episode.failure
     calls = shared(Server([]), notes)
     calls.outage.has_answered, calls.outage.attempts = True, 3
     (episode,) = run(runner(tmp_path, lambda s: Server([LOADING] * 1000), calls))
@@ -219,12 +206,11 @@ def test_replies_to_others_between_two_failures_make_the_failure_its_requests_ow
     server, notes = Server([LOADING] * 1000), []
     calls = shared(server, notes)
 
-    class Others(Server):
-        async def is_up(self):
-            calls.outage.answered()
-            return True
+    async def is_up():
+        calls.outage.answered()
+        return True
 
-    calls.outage.is_up = Others([]).is_up
+    calls.outage.is_up = is_up
     (episode,) = run(runner(tmp_path, lambda s: server, calls))
     assert (episode.status, episode.failed_calls, len(notes)) == ("failed", 4, 4)
 
@@ -241,22 +227,24 @@ def test_the_wait_is_no_time_of_the_episode(tmp_path):
     assert last.reply is not None
 
 
-def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
-    slept = []
-
-    async def go(sleep):
-        outage = Outage(first_wait_s=1.0, longest_wait_s=4.0)
-        for _ in range(4):
-            assert await outage.wait(LOADING)
-        outage.answered()
-        assert await outage.wait(LOADING)
+@pytest.fixture
+def slept(monkeypatch):
+    """How long it was waited each time, which takes none."""
+    waits = []
 
     async def asleep(seconds):
-        slept.append(seconds)
+        waits.append(seconds)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio, "sleep", asleep)
-        asyncio.run(go(asleep))
+    monkeypatch.setattr(asyncio, "sleep", asleep)
+    return waits
+
+
+async def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail(slept):
+    outage = Outage(first_wait_s=1.0, longest_wait_s=4.0)
+    for _ in range(4):
+        assert await outage.wait(LOADING)
+    outage.answered()
+    assert await outage.wait(LOADING)
     assert slept == [1.0, 2.0, 4.0, 4.0, 1.0]
 
 
@@ -270,46 +258,28 @@ def test_the_wait_grows_where_the_server_is_up_and_calls_still_fail():
         (LOADING, False, 600.0, "its server, at most 600 s"),
     ],
 )
-def test_a_server_that_never_answered_is_waited_for_a_short_time(
-    error, has_answered, longest_s, most
+async def test_a_server_that_never_answered_is_waited_for_a_short_time(
+    error, has_answered, longest_s, most, slept
 ):
-    now, notes = 0.0, list[str]()
-
-    async def asleep(seconds):
-        nonlocal now
-        now += seconds
-
     async def is_down():
         return False
 
-    outage = Outage(
-        longest_s,
-        is_down,
-        has_answered=has_answered,
-        note=notes.append,
-        clock=lambda: now,
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio, "sleep", asleep)
-        with pytest.raises(RunStopped, match="was away for"):
-            asyncio.run(outage.wait(error))
+    notes = []
+    rest = {"has_answered": has_answered, "clock": lambda: sum(slept)}
+    with pytest.raises(RunStopped, match="was away for"):
+        await Outage(longest_s, is_down, notes.append, **rest).wait(error)
     assert notes[0].startswith(f"the run waits for {most}: ")
     limit = float(most.rpartition("most ")[2].split()[0])
-    assert limit - 2.0 <= now <= limit
+    assert limit - 2.0 <= sum(slept) <= limit
 
 
-def test_a_run_without_replies_says_so_now_and_then():
-    now, notes = 0.0, list[str]()
-
-    async def asleep(seconds):
-        nonlocal now
-        now += seconds
-        if now > 200:
+async def test_a_run_without_replies_says_so_now_and_then(slept):
+    def clock():
+        if sum(slept) > 200:
             raise asyncio.CancelledError
+        return sum(slept)
 
-    outage = Outage(note=notes.append, clock=lambda: now)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asyncio, "sleep", asleep)
-        with pytest.raises(asyncio.CancelledError):
-            asyncio.run(outage.tell_quiet(lambda: 4))
+    notes = []
+    with pytest.raises(asyncio.CancelledError):
+        await Outage(note=notes.append, clock=clock).tell_quiet(lambda: 4)
     assert notes == [f"no reply for {n} s; 4 calls in flight" for n in (60, 135)]

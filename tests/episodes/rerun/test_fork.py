@@ -50,18 +50,15 @@ def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(tmp_path, parent
 
 def test_an_edited_result_and_other_tools_make_another_story(tmp_path, parent):
     (tmp_path / "edit.txt").write_text("No results.")
-    options = ForkOptions(
-        1, tmp_path / "out", condition="web-once", edit=tmp_path / "edit.txt", model="reference"
-    )
-    out = asyncio.run(fork(parent, options, QUIET))
+    other = {"condition": "web-once", "edit": tmp_path / "edit.txt", "model": "reference"}
+    out = asyncio.run(fork(parent, ForkOptions(1, tmp_path / "out", **other), QUIET))
     events = read_trace(out.path / "episodes/web-once/tp-3-00001.1.jsonl")
     edited = next(e for e in events if isinstance(e, ToolCalled))
     assert (edited.result.output, edited.replayed) == ("No results.", True)
     assert out.manifest.conditions[0].name == "web-once"
     assert {r.verdict for r in asyncio.run(replay(out, ReplayOptions(), print))} == {"same"}
-    parent_row, fork_row = read_forks(out, print).episodes
-    assert parent_row[2].metrics["exact_match"] == 1.0
-    assert fork_row[2].metrics["exact_match"] == 0.0
+    scores = [score.metrics["exact_match"] for _, _, score in read_forks(out, print).episodes]
+    assert scores == [1.0, 0.0]
 
 
 def test_edits_name_calls_by_number_or_id(tmp_path, parent):
@@ -78,9 +75,7 @@ def test_edits_name_calls_by_number_or_id(tmp_path, parent):
         read_edits(tmp_path / "none", step)
 
 
-def test_a_folder_in_use_is_not_written_over_and_a_run_without_forks_has_no_parent(
-    tmp_path, parent
-):
+def test_a_folder_in_use_is_not_written_over_and_other_runs_have_no_parent(tmp_path, parent):
     with pytest.raises(ConfigError, match="is not empty"):
         asyncio.run(fork(parent, ForkOptions(1, tmp_path / "run"), QUIET))
     with pytest.raises(ConfigError, match="is not a run of forks"):

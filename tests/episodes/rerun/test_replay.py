@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -37,22 +38,17 @@ def test_every_recorded_run_replays_strictly(name):
 def played(path, strict=True, prompt="default"):
     recording = Recording.of(read_trace(trace_of(path)))
     replayer = Replayer(
-        make_strategy=lambda _, condition: make_strategy(condition, make_task(prompt).prompt),
-        limits=Limits(),
-        strict=strict,
+        lambda _, c: make_strategy(c, make_task(prompt).prompt), Limits(), strict=strict
     )
     return asyncio.run(replayer.play(recording, puzzle("a"), AgentLoop()))
 
 
-def test_an_episode_that_failed_is_replayed_to_where_it_failed(tmp_path):
+def test_an_episode_that_failed_or_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
     run(World(broken=True), tmp_path)
     assert played(tmp_path) == ReplayResult("web+python/a.1", "same", 1)
-
-
-def test_an_episode_that_was_cut_off_is_replayed_as_far_as_it_goes(tmp_path):
-    run(World(), tmp_path)
-    cut(tmp_path, 5)
-    assert played(tmp_path) == ReplayResult("web+python/a.1", "same", 2)
+    run(World(), tmp_path / "cut")
+    cut(tmp_path / "cut", 5)
+    assert played(tmp_path / "cut") == ReplayResult("web+python/a.1", "same", 2)
 
 
 def test_a_replay_tells_the_first_difference_or_leniently_all(tmp_path):
@@ -62,11 +58,8 @@ def test_a_replay_tells_the_first_difference_or_leniently_all(tmp_path):
     (drift,) = result.drift
     assert (drift.step, drift.what) == (1, "request")
     assert "-Read the constraints like this:" in drift.diff.splitlines()
-    run(World(), tmp_path)
     result = played(tmp_path, strict=False, prompt="paper")
-    assert [(d.step, d.what) for d in result.drift] == [
-        (1, "request"), (2, "request"), (3, "request"),
-    ]  # fmt: skip
+    assert [(d.step, d.what) for d in result.drift] == [(n, "request") for n in (1, 2, 3)]
     assert result.steps == 3
 
 
@@ -103,8 +96,10 @@ def test_live_tools_are_held_against_the_recording(tmp_path):
     recording = Recording.of(read_trace(trace_of(tmp_path)))
 
     def with_tools(world):
-        def open_tools(sample, recording):
-            return _ToolsOf(world, sample, recording.start.condition)
+        @asynccontextmanager
+        async def open_tools(sample, recording):
+            async with world.open_seams(sample, recording.start.condition) as seams:
+                yield seams.toolbox
 
         live = replace(REPLAYER, open_tools=open_tools)
         return asyncio.run(live.play(recording, puzzle("a"), AgentLoop()))
@@ -112,17 +107,6 @@ def test_live_tools_are_held_against_the_recording(tmp_path):
     assert with_tools(World()).verdict == "same"
     (drift,) = with_tools(World(noise="!")).drift
     assert (drift.step, drift.what, drift.diff.splitlines()[-2:]) == (1, "python", ["-1", "+1!"])
-
-
-class _ToolsOf:
-    def __init__(self, world, sample, condition):
-        self._opened = world.open_seams(sample, condition)
-
-    async def __aenter__(self):
-        return (await self._opened.__aenter__()).toolbox
-
-    async def __aexit__(self, *raised):
-        return await self._opened.__aexit__(*raised)
 
 
 def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path):

@@ -38,25 +38,12 @@ def flipped(lines):
     return [*lines[:2], lines[2].replace(b"open_page", b"open_pagf"), *lines[3:]]
 
 
-def of_version_9(lines):
-    event = json.loads(lines[2]) | {"v": 9, "kind": "dreamed"}
+def resealed(lines, number=-1, before=None, **changes):
+    """A line as somebody else would write it, with a checksum that fits, or another run's."""
+    event = json.loads(lines[number]) | changes
     del event["crc"]
-    before = int(json.loads(lines[1])["crc"], 16)
-    return [*lines[:2], seal(json.dumps(event).encode(), before)[0], *lines[3:]]
-
-
-def of_another_run(lines):
-    event = json.loads(lines[2]) | {"duration_s": 0.7}
-    del event["crc"]
-    return [*lines[:2], seal(json.dumps(event).encode(), 12345)[0], *lines[3:]]
-
-
-def resealed(lines, **changes):
-    """The last line as somebody else would write it, with a checksum that fits."""
-    event = json.loads(lines[-1]) | changes
-    del event["crc"]
-    before = int(json.loads(lines[-2])["crc"], 16)
-    return [*lines[:-1], seal(json.dumps(event).encode(), before)[0]]
+    before = int(json.loads(lines[number - 1])["crc"], 16) if before is None else before
+    return [*lines[:number], seal(json.dumps(event).encode(), before)[0], *lines[number:][1:]]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +64,11 @@ def test_a_line_that_fits_its_checksum_and_no_event_is_named(tmp_path, lines, ch
         (lambda ls: [*ls[:3], ls[2], *ls[3:]], r":4: event 2 stands where 3 .*doubled or moved"),
         (lambda ls: [*ls[:2], ls[3], ls[2], *ls[4:]], r":3: event 3 stands where 2 .*missing or m"),
         (flipped, r":3: its checksum does not fit; a byte was changed, or the line is from ano"),
-        (of_another_run, r":3: its checksum does not fit"),
-        (of_version_9, r":3: is of trace version 9; this agent-env reads version 2"),
+        (lambda ls: resealed(ls, 2, 12345, duration_s=0.7), r":3: its checksum does not fit"),
+        (
+            lambda ls: resealed(ls, 2, v=9, kind="dreamed"),
+            r":3: is of trace version 9; this agent-env reads version 2",
+        ),
         (
             lambda ls: [*ls[:2], ls[2].replace(b"web/a.1", b"web/b.1"), *ls[3:]],
             r":3: is a line of the episode web/b.1, not of web/a.1",
@@ -86,12 +76,7 @@ def test_a_line_that_fits_its_checksum_and_no_event_is_named(tmp_path, lines, ch
         (lambda ls: [*ls[:2], ls[2][:-19] + b"}\n", *ls[3:]], r":3: its checksum is missing"),
     ],
 )
-def test_a_defect_is_named_by_file_line_and_reason(
-    tmp_path,
-    lines,
-    harm,
-    reason,
-):
+def test_a_defect_is_named_by_file_line_and_reason(tmp_path, lines, harm, reason):
     file = tmp_path / "a.jsonl"
     file.write_bytes(b"".join(harm(lines)))
     with pytest.raises(TraceError, match=r"a\.jsonl" + reason) as caught:
@@ -114,22 +99,17 @@ def clock():
     return datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def write_episode(path, usage=None):
-    usage = usage or Usage(input_tokens=10, output_tokens=2, source="provider")
+def write_episode(path):
+    usage = Usage(input_tokens=10, output_tokens=2, source="provider")
     trace = TraceWriter(path, "web/a.1", clock)
     trace.write(
-        EpisodeStarted,
-        sample="a",
-        condition=parse_condition("web"),
-        repeat=1,
-        model="scripted",
+        EpisodeStarted, sample="a", condition=parse_condition("web"), repeat=1, model="scripted",
         messages=(Message(role="user", content="?"),),
-    )
+    )  # fmt: skip
     asked = calls(("web_search", "{}"), ("open_page", "{}"), usage=usage)
     trace.write(ModelCalled, request="r", reply=asked, latency_s=0.1)
-    for name in ("open_page", "web_search"):  # they may end in any order
-        call = next(c for c in asked.message.tool_calls if c.name == name)
-        trace.write(ToolCalled, call=call, result=ToolResult(output=name), duration_s=0.1)
+    for call in reversed(asked.message.tool_calls):  # they may end in any order
+        trace.write(ToolCalled, call=call, result=ToolResult(output=call.name), duration_s=0.1)
     note = Message(role="user", content="now")
     reply = answer("MY ANSWER: None", usage)
     trace.write(ModelCalled, request="r", added=(note,), reply=reply, latency_s=0.1)
@@ -154,9 +134,13 @@ def test_the_fold_of_a_trace_is_the_episode_and_it_is_never_written_over(tmp_pat
         TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock)
 
 
-def test_a_torn_last_line_is_ignored_and_gone_on_below(tmp_path):
+def test_a_torn_last_line_or_zeros_of_a_power_loss_are_ignored_and_gone_on_below(tmp_path):
     file = tmp_path / "a.jsonl"
     write_episode(file)
+    file.write_bytes(file.read_bytes() + bytes(4096))
+    assert is_finished(file)
+    TraceWriter.reopen(file, clock)[0].close()
+    assert file.read_bytes().endswith(b"}\n")
     file.write_bytes(file.read_bytes()[:-20])
     assert len(read_trace(file)) == 5
     assert not is_finished(file)
@@ -172,23 +156,9 @@ def test_a_torn_last_line_is_ignored_and_gone_on_below(tmp_path):
 def test_fields_of_a_later_version_are_kept(tmp_path):
     file = tmp_path / "a.jsonl"
     write_episode(file)
-    lines = file.read_text().splitlines()
-    event = json.loads(lines[0])
-    event["mood"] = "fine"
-    del event["crc"]
-    sealed, _ = seal(json.dumps(event).encode(), 0)
-    file.write_bytes(sealed)
+    file.write_bytes(resealed(file.read_bytes().splitlines(), 0, 0, mood="fine")[0])
     first = read_trace(file)[0]
     assert json.loads(first.model_dump_json())["mood"] == "fine"
-
-
-def test_zeros_that_a_power_loss_left_are_cut_like_a_torn_line(tmp_path):
-    file = tmp_path / "a.jsonl"
-    write_episode(file)
-    file.write_bytes(file.read_bytes() + bytes(4096))
-    assert is_finished(file)
-    TraceWriter.reopen(file, clock)[0].close()
-    assert file.read_bytes().endswith(b"}\n")
 
 
 def test_two_processes_cannot_write_one_episode(tmp_path):
@@ -200,40 +170,31 @@ def test_two_processes_cannot_write_one_episode(tmp_path):
 
 
 def test_a_pause_is_no_work(tmp_path):
-    times = iter([0, 10, 3610, 3615])
-    trace = TraceWriter(
-        tmp_path / "a.jsonl", "web/a.1", lambda: clock() + timedelta(seconds=next(times))
-    )
-    trace.write(ModelCalled, request="r", latency_s=0.1)
-    trace.write(ModelCalled, request="r", latency_s=0.1)
+    times = (clock() + timedelta(seconds=second) for second in (0, 10, 3610, 3615))
+    trace = TraceWriter(tmp_path / "a.jsonl", "web/a.1", times.__next__)
+    for _ in range(2):
+        trace.write(ModelCalled, request="r", latency_s=0.1)
     trace.write(EpisodeResumed, steps=0)
     trace.write(EpisodeFinished, stop_reason="answered")
     trace.close()
     assert worked_s(read_trace(tmp_path / "a.jsonl")) == 15.0
 
 
-async def test_a_paid_reply_is_forced_to_the_disk_before_the_next_step(tmp_path, monkeypatch):
+async def test_a_paid_reply_is_forced_to_the_disk_and_what_cost_nothing_is_not(
+    tmp_path, monkeypatch
+):
     files = []
     monkeypatch.setattr(os, "fsync", lambda fd: files.append(os.readlink(f"/proc/self/fd/{fd}")))
     file = tmp_path / "episodes/web/a.1.jsonl"
     trace = TraceWriter(file, "web/a.1", clock, sync=True)
-    trace.write(ModelCalled, request="r", reply=answer("x"), latency_s=0.1)
-    await trace.settle()
-    trace.write(ModelCalled, request="r", reply=answer("y"), latency_s=0.1)
-    await trace.settle()
+    for text in ("x", "y"):
+        trace.write(ModelCalled, request="r", reply=answer(text), latency_s=0.1)
+        await trace.settle()
     await trace.settle()  # nothing is due
+    forced = list(files)
+    trace.write(ModelCalled, request="r", error="busy", latency_s=0.1)
+    await trace.settle()
+    assert files == forced
     trace.close()
     assert files.count(str(file)) == 2
     assert str(file.parent) in files  # its name too, once
-
-
-async def test_an_event_that_cost_nothing_waits_for_the_next_reply(tmp_path, monkeypatch):
-    synced = []
-    monkeypatch.setattr(os, "fsync", synced.append)
-    trace = TraceWriter(tmp_path / "a.jsonl", "web/a.1", clock, sync=True)
-    await trace.settle()
-    before = len(synced)
-    trace.write(ModelCalled, request="r", error="busy", latency_s=0.1)
-    await trace.settle()
-    assert len(synced) == before
-    trace.close()
