@@ -9,7 +9,7 @@ tests.fake_server` is the same in a process of its own.
 """
 
 from agent_env.features.agents.apis.exchange import tool_call
-from tests.fake_server.conversation import Policy, Refusal, ScriptedAnswer, Tokens
+from tests.fake_server.conversation import Policy, Refusal, ScriptedAnswer
 from tests.fake_server.policies import model_policy, script_policy
 from tests.fake_server.server import FakeServer, serve
 
@@ -18,7 +18,6 @@ __all__ = [
     "Policy",
     "Refusal",
     "ScriptedAnswer",
-    "Tokens",
     "model_policy",
     "script_policy",
     "serve",

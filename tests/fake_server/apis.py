@@ -8,21 +8,11 @@ played, and a reply holds encrypted content only where the request's `include` n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from agent_env.features.agents.apis import chat, responses
-from agent_env.features.agents.apis.exchange import HttpRequest, Json, Object, slices
+from agent_env.features.agents.apis.exchange import slices
 from tests.fake_server.channel import openai_error
-from tests.fake_server.conversation import (
-    HostedCall,
-    ModelRequest,
-    Refusal,
-    ScriptedAnswer,
-    Tokens,
-    with_more,
-)
-from tests.fake_server.modes import Mode, check_reasoning, encrypt, item_id
+from tests.fake_server.conversation import Refusal, with_more
+from tests.fake_server.modes import check_reasoning, encrypt, item_id
 from tests.fake_server.rules import (
     RESPONSES,
     check_chat,
@@ -40,11 +30,10 @@ HOSTED = ("web_search", "web_search_2025_08_26", "code_interpreter")
 class ChatApi(chat.ChatApi):
     """Chat Completions by the rules of a mode."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode):
         self._mode = mode
 
-    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
-        """The request; raises Refusal where a field is not as documented."""
+    def read(self, body, http):
         mode = self._mode
         if mode.error_style == "mistral" and body.get("tool_choice") == "any":
             body = {**body, "tool_choice": "required"}  # Mistral's older word for it
@@ -66,18 +55,15 @@ class ChatApi(chat.ChatApi):
             reasoning_format=reasoning_format,
         )
 
-    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
-        """The reply in one piece."""
+    def whole(self, request, answer, number):
         if answer.hosted:
             raise Refusal(400, "this API has no hosted tools", "tools")
         return super().whole(request, answer, number)
 
-    def error(self, refusal: Refusal) -> Any:
-        """The JSON of the refusal's body, in the mode's words."""
+    def error(self, refusal):
         return openai_error(self._mode.error_style, refusal)
 
-    def message(self, request: ModelRequest, answer: ScriptedAnswer) -> Json:
-        """The message of the reply, with its citations and reasoning."""
+    def message(self, request, answer):
         message = super().message(request, answer)
         if answer.cited:
             message["annotations"] = [
@@ -89,7 +75,7 @@ class ChatApi(chat.ChatApi):
             return message | {"reasoning": answer.reasoning}
         return request.reasoning_format.write(message, answer.reasoning, request.nonce)
 
-    def deltas(self, message: Json) -> Iterator[Json]:
+    def deltas(self, message):
         """The pieces; for Gemini each call is one piece without index."""
         first = [name for name in message if name not in ("role", *LAST)]
         yield {"role": "assistant", "content": ""} | {n: None for n in first if message[n] is None}
@@ -106,8 +92,7 @@ class ChatApi(chat.ChatApi):
             else:
                 yield from chat.pieces_of_call(index, call)
 
-    def usage(self, tokens: Tokens) -> Json:
-        """The usage, with what a cache took in."""
+    def usage(self, tokens):
         usage = super().usage(tokens)
         if tokens.written is not None:
             usage["prompt_tokens_details"]["cache_write_tokens"] = tokens.written
@@ -118,7 +103,7 @@ class ChatApi(chat.ChatApi):
         return usage
 
 
-def _pieces_of(name: str, value: Any) -> Iterator[Json]:
+def _pieces_of(name, value):
     match value:
         case None:
             return
@@ -131,14 +116,14 @@ def _pieces_of(name: str, value: Any) -> Iterator[Json]:
             yield {name: value}
 
 
-def _repeated(delta: Json) -> Json:
+def _repeated(delta):
     """A piece of thinking blocks, as litellm writes it three times."""
     text = delta["thinking_blocks"][0].get("thinking")
     plain = {} if text is None else {"reasoning_content": text}
     return plain | delta | {"provider_specific_fields": delta}
 
 
-def _pieces_of_block(block: Json) -> Iterator[Json]:
+def _pieces_of_block(block):
     name = next((n for n in ("text", "thinking") if n in block), None)
     if name is None:
         yield block
@@ -155,7 +140,7 @@ def _pieces_of_block(block: Json) -> Iterator[Json]:
         yield frame | ({name: ""} if name == "thinking" else {}) | late
 
 
-def _place(url: str) -> Json:
+def _place(url):
     return {"start_index": 0, "end_index": 0, "title": url, "url": url}
 
 
@@ -166,11 +151,10 @@ class ResponsesApi(responses.ResponsesApi):
         "summary": [], "code": "", "encrypted_content": "", "action": {}, "outputs": None
     }  # fmt: skip
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode):
         self._mode = mode
 
-    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
-        """The request; raises Refusal where a field is not as documented."""
+    def read(self, body, http):
         is_strict = self._mode.strict_fields
         if is_strict:
             refuse_unknown(body, RESPONSES)
@@ -188,12 +172,10 @@ class ResponsesApi(responses.ResponsesApi):
             include=frozenset(body.get("include") or ()),
         )
 
-    def error(self, refusal: Refusal) -> Any:
-        """The JSON of the refusal's body, in the mode's words."""
+    def error(self, refusal):
         return openai_error(self._mode.error_style, refusal)
 
-    def items(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[Json]:
-        """The items of the reply: reasoning, hosted calls, a text, and calls."""
+    def items(self, request, answer, number):
         if answer.reasoning is not None:
             yield _reasoning(request, answer.reasoning)
         for place, call in enumerate(answer.hosted):
@@ -204,30 +186,28 @@ class ResponsesApi(responses.ResponsesApi):
             id_ = item_id(request.nonce, answer.reasoning is not None, place)
             yield responses.call_item(call, id_)
 
-    def message(self, answer: ScriptedAnswer, number: int) -> Json:
-        """The item of the reply's text, with its citations."""
+    def message(self, answer, number):
         item = super().message(answer, number)
         notes = [{"type": "url_citation"} | _place(url) for url in answer.cited]
         for part in item["content"] if notes else ():
             part |= {"annotations": notes}
         return item
 
-    def item_events(self, item: Json) -> Iterator[Json]:
-        """The events between an item's first and its last."""
-        if item["type"] == "web_search_call":
+    def item_events(self, item):
+        kind, stages = item["type"], ("in_progress", "interpreting", "completed")
+        if kind == "web_search_call":
             for stage in ("in_progress", "searching", "completed"):
-                yield {"type": f"response.web_search_call.{stage}"}
-        if item["type"] == "code_interpreter_call":
-            yield {"type": "response.code_interpreter_call.in_progress"}
+                yield {"type": f"response.{kind}.{stage}"}
+        if kind == "code_interpreter_call":
+            yield {"type": f"response.{kind}.{stages[0]}"}
             for piece in slices(item["code"]):
-                yield {"type": "response.code_interpreter_call_code.delta", "delta": piece}
-            yield {"type": "response.code_interpreter_call_code.done", "code": item["code"]}
-            for stage in ("interpreting", "completed"):
-                yield {"type": f"response.code_interpreter_call.{stage}"}
+                yield {"type": f"response.{kind}_code.delta", "delta": piece}
+            yield {"type": f"response.{kind}_code.done", "code": item["code"]}
+            yield from ({"type": f"response.{kind}.{stage}"} for stage in stages[1:])
         yield from super().item_events(item)
 
 
-def _hosted(tool: Object) -> str:
+def _hosted(tool):
     if tool.get("type") not in HOSTED:
         raise Refusal(400, f"tool type {tool.get('type')!r} is not served here", "tools")
     if tool["type"] == "code_interpreter" and not tool.get("container"):
@@ -235,37 +215,29 @@ def _hosted(tool: Object) -> str:
     return str(tool["type"])
 
 
-def _reasoning(request: ModelRequest, text: str) -> Json:
-    item: Json = {
-        "type": "reasoning",
-        "id": f"rs_{request.nonce}",
-        "summary": [{"type": "summary_text", "text": text}],
-    }
+def _reasoning(request, text):
+    summary = [{"type": "summary_text", "text": text}]
+    item = {"type": "reasoning", "id": f"rs_{request.nonce}", "summary": summary}
     if "reasoning.encrypted_content" in request.include:
         item["encrypted_content"] = encrypt(request.nonce, text)
     return item
 
 
-def _hosted_call(request: ModelRequest, call: HostedCall, id_: str) -> Json:
+def _hosted_call(request, call, id_):
     if call.tool not in request.hosted:
         raise Refusal(400, f"the reply uses {call.tool}, which was not offered", "tools")
+    item = {"type": "web_search_call", "id": f"ws_{id_}", "status": "completed"}
     if call.kind == "code":
+        logs = [{"type": "logs", "logs": text} for text in call.gave]
         is_included = "code_interpreter_call.outputs" in request.include
-        return {
-            "type": "code_interpreter_call",
-            "id": f"ci_{id_}",
-            "status": "completed",
-            "container_id": f"cntr_{id_.partition('_')[0]}",
-            "code": call.about,
-            "outputs": [{"type": "logs", "logs": text} for text in call.gave]
-            if is_included
-            else None,
-        }
-    action: Json = {"type": call.kind, "url": call.about}
+        about = {"container_id": f"cntr_{id_.partition('_')[0]}", "code": call.about}
+        outputs = {"outputs": logs if is_included else None}
+        return item | {"type": "code_interpreter_call", "id": f"ci_{id_}"} | about | outputs
+    action = {"type": call.kind, "url": call.about}
     if call.kind == "find_in_page":
         action["pattern"] = call.pattern
     if call.kind == "search":
         action = {"type": "search", "query": call.about, "queries": [call.about]}
         if "web_search_call.action.sources" in request.include:
             action["sources"] = [{"type": "url", "url": url} for url in call.gave]
-    return {"type": "web_search_call", "id": f"ws_{id_}", "status": "completed", "action": action}
+    return item | {"action": action}

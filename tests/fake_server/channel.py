@@ -5,22 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping
 from random import Random
-from typing import Any
 
 import h11
 
 from agent_env.features.agents.apis import exchange, generate_content
-from agent_env.features.agents.apis.exchange import (
-    EVENTS,
-    JSON,
-    ApiCodec,
-    HttpRequest,
-    Refusal,
-    as_json,
-)
-from tests.fake_server.modes import ErrorStyle
+from agent_env.features.agents.apis.exchange import EVENTS, JSON, HttpRequest, Refusal, as_json
 
 MAX_BODY = 64 * 1024 * 1024  # bytes of a request
 
@@ -28,12 +18,12 @@ MAX_BODY = 64 * 1024 * 1024  # bytes of a request
 class Channel:
     """One connection of one client."""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader, writer):
         self._reader = reader
         self._writer = writer
         self._http = h11.Connection(h11.SERVER)
 
-    async def requests(self) -> AsyncIterator[HttpRequest]:
+    async def requests(self):
         """The requests in order; each must be answered before the next."""
         try:
             while (request := await self._request()) is not None:
@@ -44,14 +34,12 @@ class Channel:
         except (h11.ProtocolError, ConnectionError):
             return  # the client is gone or speaks no HTTP
 
-    async def reply(
-        self, status: int, body: bytes, kind: str = JSON, headers: Iterable[tuple[str, str]] = ()
-    ) -> None:
+    async def reply(self, status, body, kind=JSON, headers=()):
         """Sends a reply of known length."""
         head = _head(status, kind, [("content-length", str(len(body))), *headers])
         await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
-    async def stream(self, events: Iterable[bytes], delay_s: float = 0.0) -> None:
+    async def stream(self, events, delay_s=0.0):
         """Sends a reply in pieces."""
         await self._send(_head(200, EVENTS, [("cache-control", "no-cache")]))
         for event in events:
@@ -60,23 +48,23 @@ class Channel:
             await self._send(h11.Data(data=event))
         await self._send(h11.EndOfMessage())
 
-    async def cut(self, events: list[bytes], kind: str) -> None:
+    async def cut(self, events, kind):
         """Sends the first half of a reply; the connection is closed when the caller returns."""
         body = b"".join(events)
         head = _head(200, kind, [("content-length", str(len(body)))])
         await self._send(head, h11.Data(data=body[: len(body) // 2]))
 
-    async def wait_for_close(self) -> None:
+    async def wait_for_close(self):
         """Waits until the client closes the connection."""
         while await self._reader.read(65536):
             pass
 
-    def close(self) -> None:
+    def close(self):
         """Closes the connection."""
         self._writer.close()
 
-    async def _request(self) -> HttpRequest | None:
-        head: h11.Request | None = None
+    async def _request(self):
+        head = None
         body = bytearray()
         while True:
             event = await self._event()
@@ -92,18 +80,18 @@ class Channel:
                 case _:
                     return None
 
-    async def _event(self) -> object:
+    async def _event(self):
         while (event := self._http.next_event()) is h11.NEED_DATA:
             self._http.receive_data(await self._reader.read(65536))
         return event
 
-    async def _send(self, *events: h11.Event) -> None:
+    async def _send(self, *events):
         """Sends in one piece, which wakes either side once."""
         self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await self._writer.drain()
 
 
-def _request(head: h11.Request, body: bytes) -> HttpRequest:
+def _request(head, body):
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
     return HttpRequest(
         head.method.decode("latin-1"),
@@ -113,7 +101,7 @@ def _request(head: h11.Request, body: bytes) -> HttpRequest:
     )
 
 
-def _head(status: int, kind: str, headers: list[tuple[str, str]]) -> h11.Response:
+def _head(status, kind, headers):
     return h11.Response(status_code=status, headers=[("content-type", kind), *headers])
 
 
@@ -129,12 +117,12 @@ class Faults:
     concurrent requests: the same run meets the same faults.
     """
 
-    def __init__(self, errors: Mapping[str, float], seed: int) -> None:
+    def __init__(self, errors, seed):
         self._errors = dict(errors)
         self._seed = seed
-        self._repeats: Counter[str] = Counter()
+        self._repeats = Counter()
 
-    def draw(self, request: bytes) -> str | None:
+    def draw(self, request):
         """The kind of fault for this request; None for none."""
         if not self._errors:
             return None
@@ -155,7 +143,7 @@ RETRY_AFTER = "1"
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
-async def send_body(channel: Channel, value: object, is_cut: bool) -> None:
+async def send_body(channel, value, is_cut):
     """Sends a reply in one piece, or a part of it."""
     body = as_json(value)
     if is_cut:
@@ -164,9 +152,7 @@ async def send_body(channel: Channel, value: object, is_cut: bool) -> None:
         await channel.reply(200, body)
 
 
-async def send_events(
-    channel: Channel, events: Iterable[bytes], is_cut: bool, delay_s: float
-) -> None:
+async def send_events(channel, events, is_cut, delay_s):
     """Streams a reply, or a part of it."""
     pieces = list(events)  # all of them, so that the reply can still be refused
     if is_cut:
@@ -175,7 +161,7 @@ async def send_events(
         await channel.stream(pieces, delay_s)
 
 
-async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
+async def send_fault(channel, fault, api):
     """Sends a fault instead of a reply, an error in the API's style."""
     match fault:
         case "hang":
@@ -194,7 +180,7 @@ async def send_fault(channel: Channel, fault: str, api: ApiCodec) -> None:
             await channel.reply(int(fault), body, headers=headers)
 
 
-def openai_error(style: ErrorStyle, refusal: Refusal) -> Any:
+def openai_error(style, refusal):
     """The JSON of the refusal's body, as the server writes it that has OpenAI's APIs."""
     text, status, extra = str(refusal), refusal.status, getattr(refusal, "extra", {})
     if "detail" in extra:

@@ -1,14 +1,13 @@
 """What the codecs of the package do not know: reasoning, hosted tools, caches; and policies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from agent_env.features.agents.apis import exchange
 from agent_env.features.agents.apis.exchange import (
     Answer,
     Json,
-    Object,
     call_texts,
     count_tokens,
     input_tokens,
@@ -40,8 +39,7 @@ class HostedCall:
     """Addresses of the sources of a search, or what the code printed."""
 
     @property
-    def tool(self) -> str:
-        """The tool's type in a request."""
+    def tool(self):
         return "code_interpreter" if self.kind == "code" else "web_search"
 
 
@@ -58,23 +56,13 @@ class ScriptedAnswer(Answer):
     """Addresses that the text cites."""
 
 
-class ReasoningFormat(Protocol):
-    """One provider's way to write reasoning."""
-
-    def write(self, message: Json, reasoning: str, nonce: str) -> Json:
-        """The assistant message with its reasoning."""
-
-    def fault(self, message: Object) -> Literal["missing", "altered"] | None:
-        """What is wrong with the reasoning of a message that the client sent back."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModelRequest(exchange.ModelRequest):
     """A request, with what modes make of it."""
 
     thinks: bool = False
     """Whether each reply has reasoning, even where the policy gives none."""
-    reasoning_format: ReasoningFormat | None = None
+    reasoning_format: Any = None
     """How reasoning is written over Chat Completions; None for text in `reasoning`."""
     nonce: str = ""
     """Identifies the reply to this request."""
@@ -91,37 +79,25 @@ class ModelRequest(exchange.ModelRequest):
     """What the prompt takes, where the API counts what its cache holds."""
 
 
-def with_more(request: exchange.ModelRequest, **more: Any) -> ModelRequest:
+def with_more(request, **more):
     """The request as a codec of the package reads it, and more."""
     own = {each.name: getattr(request, each.name) for each in fields(request)}
     return ModelRequest(**own | more)
 
 
-class Policy(Protocol):
-    """Plays the model."""
-
-    async def __call__(
-        self, turns: Sequence[Message], offers: Sequence[ToolSpec]
-    ) -> ScriptedAnswer:
-        """The next answer; may raise Refusal."""
+Policy = Callable[[Sequence[Message], Sequence[ToolSpec]], Awaitable[ScriptedAnswer]]
+"""Plays the model: gives the next answer; may raise Refusal."""
 
 
 class Refusal(exchange.Refusal):
     """A request that is answered with an HTTP error, with more fields."""
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        field: str | None = None,
-        code: str | None = None,
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, status, message, field=None, code=None, extra=None):
         super().__init__(status, message, field, code)
         self.extra = dict(extra or {})
 
 
-def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
+def usage_of(request, answer):
     """The usage to report: the policy's, or a count of four bytes a token."""
     if answer.usage == "absent":
         return None
@@ -141,6 +117,6 @@ def usage_of(request: ModelRequest, answer: ScriptedAnswer) -> Tokens | None:
     return Tokens(tokens, output, cached, written=tokens - cached)
 
 
-def output_texts(answer: ScriptedAnswer) -> list[str]:
+def output_texts(answer):
     """Everything that counts as output."""
     return [answer.text, answer.reasoning or "", *call_texts(answer.calls)]

@@ -10,14 +10,13 @@ called.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent_env.features.agents.apis import generate_content
-from agent_env.features.agents.apis.exchange import HttpRequest, Json, Object, count_tokens
+from agent_env.features.agents.apis.exchange import count_tokens
 from agent_env.features.agents.apis.generate_content import inner
-from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, with_more
-from tests.fake_server.modes import CallSignature, Mode, binding, signature
+from tests.fake_server.conversation import Refusal, with_more
+from tests.fake_server.modes import CallSignature, binding, signature
 
 STANDARD = str.maketrans("-_", "+/")
 """From the alphabet of base64 in which the SDK sends a signature back."""
@@ -33,11 +32,10 @@ UNSIGNED = (
 class GeminiApi(generate_content.GeminiApi):
     """Reads requests and writes replies of this API."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode):
         self._signs = isinstance(mode.reasoning, CallSignature)
 
-    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
-        """The request; raises Refusal where a field is not as documented."""
+    def read(self, body, http):
         body = generate_content.known(body, "request")
         request = super().read(body, http)
         if self._signs:
@@ -50,19 +48,17 @@ class GeminiApi(generate_content.GeminiApi):
             caches=True,
         )
 
-    def whole(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Json:
-        """The reply in one piece."""
+    def whole(self, request, answer, number):
         body = super().whole(request, _with_thoughts(answer), number)
         parts = body["candidates"][0]["content"]["parts"]
         if parts and not answer.calls and self._signs:
             parts[-1]["thoughtSignature"] = _text_signature(parts)
         return body
 
-    def stream(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[bytes]:
-        """The reply as server-sent events."""
+    def stream(self, request, answer, number):
         return super().stream(request, _with_thoughts(answer), number)
 
-    def parts(self, request: ModelRequest, answer: ScriptedAnswer) -> list[Json]:
+    def parts(self, request, answer):
         """The parts without the signature of a text, which stands elsewhere in a stream."""
         parts = super().parts(request, answer)
         if answer.calls and request.reasoning_format is not None:
@@ -70,13 +66,12 @@ class GeminiApi(generate_content.GeminiApi):
         thought = {"text": answer.reasoning, "thought": True}
         return [thought, *parts] if answer.reasoning else parts
 
-    def end(self, answer: ScriptedAnswer, parts: Sequence[Json]) -> Json:
-        """The part that ends a stream."""
+    def end(self, answer, parts):
         signed = self._signs and not answer.calls
         return {"text": ""} | ({"thoughtSignature": _text_signature(parts)} if signed else {})
 
 
-def _with_thoughts(answer: ScriptedAnswer) -> ScriptedAnswer:
+def _with_thoughts(answer):
     """The answer with the tokens of its thoughts in its usage."""
     usage = answer.usage
     if usage is None or usage.reasoning:
@@ -85,7 +80,7 @@ def _with_thoughts(answer: ScriptedAnswer) -> ScriptedAnswer:
     return replace(answer, usage=replace(usage, reasoning=thoughts))
 
 
-def _check_signatures(turns: Sequence[Json]) -> None:
+def _check_signatures(turns):
     """Refusal for a signature that lacks on a call of this turn, or was changed."""
     users = [n for n, turn in enumerate(turns) if turn["role"] == "user" and inner(turn, "text")]
     for number, turn in enumerate(turns):
@@ -102,5 +97,5 @@ def _check_signatures(turns: Sequence[Json]) -> None:
             raise Refusal(400, "Corrupted thought signature.")
 
 
-def _text_signature(parts: Sequence[Object]) -> str:
+def _text_signature(parts):
     return signature("text", *(part["text"] for part in parts if part.get("text")))

@@ -12,17 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
 
 from agent_env.features.agents.apis import messages
-from agent_env.features.agents.apis.exchange import (
-    HttpRequest,
-    Json,
-    Object,
-    count_tokens,
-    slices,
-)
-from tests.fake_server.conversation import ModelRequest, Refusal, ScriptedAnswer, Tokens, with_more
+from agent_env.features.agents.apis.exchange import count_tokens, slices
+from tests.fake_server.conversation import Refusal, Tokens, with_more
 from tests.fake_server.modes import ThinkingBlocks
 
 FIELDS = frozenset(
@@ -47,12 +40,11 @@ class MessagesApi(messages.MessagesApi):
 
     opening = messages.MessagesApi.opening | {"thinking": "", "signature": ""}
 
-    def __init__(self) -> None:
-        self._cached: set[str] = set()
+    def __init__(self):
+        self._cached = set()
         """Digests of the prefixes that the cache holds."""
 
-    def read(self, body: Object, http: HttpRequest) -> ModelRequest:
-        """The request; raises Refusal where a field is not as documented."""
+    def read(self, body, http):
         if unknown := sorted(set(body) - FIELDS):
             raise Refusal(400, f"{unknown[0]}: Extra inputs are not permitted")
         request = super().read(body, http)
@@ -68,35 +60,32 @@ class MessagesApi(messages.MessagesApi):
             prompt=self._prompt(body, tools, system, turns),
         )
 
-    def content(self, request: ModelRequest, answer: ScriptedAnswer, number: int) -> Iterator[Json]:
-        """The blocks of the reply."""
+    def content(self, request, answer, number):
         if request.thinks and answer.reasoning is not None:
             written = ThinkingBlocks().write({}, answer.reasoning, request.nonce)
             yield from written["thinking_blocks"]
         yield from super().content(request, answer, number)
 
-    def usage(self, tokens: Tokens) -> Json:
-        """The usage, with what the cache took in."""
+    def usage(self, tokens):
         written = getattr(tokens, "written", 0) or 0
-        kept = {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0}
         usage = super().usage(tokens)
         return usage | {
             "input_tokens": usage["input_tokens"] - written,
             "cache_creation_input_tokens": written,
-            "cache_creation": kept,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": written,
+                "ephemeral_1h_input_tokens": 0,
+            },
         }
 
-    def deltas(self, block: Json) -> Iterator[Json]:
-        """What a stream says of a block that is open."""
+    def deltas(self, block):
         yield from super().deltas(block)
         for piece in slices(block.get("thinking", "")):
             yield {"type": "thinking_delta", "thinking": piece}
         if "signature" in block:
             yield {"type": "signature_delta", "signature": block["signature"]}
 
-    def _prompt(
-        self, body: Object, tools: Sequence[Json], system: Sequence[Json], turns: Sequence[Json]
-    ) -> Tokens:
+    def _prompt(self, body, tools, system, turns):
         """What the prompt takes, and what of it the cache held and took in."""
         ways = {name: body.get(name) for name in ("tool_choice", "thinking")}
         blocks = [*tools, *system, ways, *(block for turn in turns for block in turn["content"])]
@@ -126,7 +115,7 @@ class MessagesApi(messages.MessagesApi):
         return Tokens(total, 0, cached=read, written=end - read)
 
 
-def _check_thinking(body: Object) -> bool:
+def _check_thinking(body):
     """Whether the model thinks."""
     thinking, model = body.get("thinking") or {}, str(body["model"])
     kind, choice = thinking.get("type", "disabled"), body.get("tool_choice") or {}
@@ -149,14 +138,14 @@ def _check_thinking(body: Object) -> bool:
     return True
 
 
-def _check_thoughts(turns: Sequence[Json], thinks: bool) -> None:
+def _check_thoughts(turns, thinks):
     last = max((n for n, turn in enumerate(turns) if turn["role"] == "assistant"), default=None)
     for n, turn in enumerate(turns):
         if turn["role"] == "assistant":
             _check_thoughts_of(n, turn["content"], is_required=thinks and n == last)
 
 
-def _check_thoughts_of(n: int, blocks: Sequence[Json], is_required: bool) -> None:
+def _check_thoughts_of(n, blocks, is_required):
     thoughts = [b for b in blocks if b["type"] in ("thinking", "redacted_thinking")]
     for i, block in enumerate(blocks):
         if block["type"] == "thinking" and not block.get("signature"):

@@ -17,41 +17,40 @@ import hashlib
 import hmac
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tests.fake_server.conversation import Object, ReasoningFormat, Refusal
+from tests.fake_server.conversation import Refusal
 
 SECRET = b"the fake server's own"
 CALL_ITEM = re.compile(r"fc_([0-9a-f]{8})(r?)_\d+")
 CALL_ID = re.compile(r"call_([0-9a-f]{8})_([0-9a-f]{12})_\d+")
 
 
-def seal(*parts: str) -> str:
+def seal(*parts):
     """A digest of these parts, 12 hexadecimal digits."""
     text = "\0".join(parts).encode(errors="replace")
     return hmac.new(SECRET, text, hashlib.sha256).hexdigest()[:12]
 
 
-def signature(*parts: str) -> str:
+def signature(*parts):
     """A long signature of these parts, in base64 as providers write theirs."""
     text = "\0".join(parts).encode(errors="replace")
     return base64.b64encode(hmac.new(SECRET, text, hashlib.sha512).digest()).decode()
 
 
-def nonce_of(body: bytes) -> str:
+def nonce_of(body):
     """Eight hexadecimal digits for a request; equal requests get equal ones."""
     return hashlib.sha256(body).hexdigest()[:8]
 
 
-def call_id(nonce: str, reasoning: str, index: int) -> str:
+def call_id(nonce, reasoning, index):
     """The id of a tool call, which binds the reasoning that came with it."""
     return f"call_{nonce}_{seal(nonce, reasoning)}_{index}"
 
 
-def binding(message: Mapping[str, Any]) -> tuple[str, str] | None:
+def binding(message):
     """The nonce and the reasoning's seal in the id of a message's first call; None without a call
     or where the id is not ours."""
     calls = message.get("tool_calls") or [{}]
@@ -59,18 +58,18 @@ def binding(message: Mapping[str, Any]) -> tuple[str, str] | None:
     return (ours[1], ours[2]) if ours else None
 
 
-def encrypt(nonce: str, text: str) -> str:
+def encrypt(nonce, text):
     """The reasoning of the reply with this nonce, opaque to clients."""
     inner = base64.b64encode(text.encode(errors="replace")).decode()
     return f"{nonce}.{inner}.{signature('encrypted', nonce, inner)}"
 
 
-def item_id(nonce: str, has_reasoning: bool, place: int) -> str:
+def item_id(nonce, has_reasoning, place):
     """The id of a function call's item, which says whether reasoning came with it."""
     return f"fc_{nonce}{'r' if has_reasoning else ''}_{place}"
 
 
-def check_reasoning(items: Sequence[Object], is_required: bool) -> None:
+def check_reasoning(items, is_required):
     """Raises Refusal where encrypted reasoning was changed, precedes another reply's items, or,
     where it `is_required`, is missing before its call."""
     nonce = ""
@@ -89,7 +88,7 @@ def check_reasoning(items: Sequence[Object], is_required: bool) -> None:
             nonce = "" if item.get("role") != "assistant" else nonce
 
 
-def _nonce_in(item: Object) -> str:
+def _nonce_in(item):
     nonce, _, rest = str(item.get("encrypted_content")).partition(".")
     inner, _, mark = rest.partition(".")
     if mark != signature("encrypted", nonce, inner):
@@ -110,10 +109,10 @@ class TextField:
 
     name: str
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         return message | {self.name: reasoning}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         if self.name not in message:
             return "missing"
         return _fault_of_text(message, message[self.name] or "")  # null where there was none
@@ -123,11 +122,11 @@ class TextField:
 class ThinkTags:
     """Text between tags, at the head of the content."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         content = message.get("content") or ""
         return message | {"content": f"<think>\n{reasoning}\n</think>\n\n{content}"}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         thought = THOUGHT.match(str(message.get("content") or ""))
         return _fault_of_text(message, thought[1] if thought else None)
 
@@ -136,12 +135,12 @@ class ThinkTags:
 class ThinkingParts:
     """A part at the head of the content, as Mistral writes it."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         thinking = {"type": "thinking", "thinking": [{"type": "text", "text": reasoning}]}
         text = {"type": "text", "text": message.get("content") or ""}
         return message | {"content": [thinking, text]}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         return None
 
 
@@ -149,7 +148,7 @@ class ThinkingParts:
 class ThinkingBlocks:
     """Signed text and an opaque block, which litellm repeats among `provider_specific_fields`."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         blocks = [
             {"type": "thinking", "thinking": reasoning, "signature": signature(nonce, reasoning)},
             {"type": "redacted_thinking", "data": signature("redacted", nonce)},
@@ -158,16 +157,13 @@ class ThinkingBlocks:
         fields = {"reasoning_content": reasoning, "thinking_blocks": blocks}
         return message | fields | {"provider_specific_fields": again}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         blocks = message.get("thinking_blocks")
         if not isinstance(blocks, list) or not blocks:
             return "missing"
-        link = binding(message)
-        if link is None:
-            return None
         text = str(blocks[0].get("thinking"))
-        is_whole = blocks == self.write({}, text, link[0])["thinking_blocks"]
-        return None if is_whole and seal(link[0], text) == link[1] else "altered"
+        whole = lambda nonce: self.write({}, text, nonce)["thinking_blocks"]  # noqa: E731
+        return _fault_of_text(message, text, blocks, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,51 +175,44 @@ class Details:
     plain_too: bool
     """Whether the text also stands in the field `reasoning`, which need not come back."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         plain = {"reasoning": reasoning} if self.plain_too else {}
         return message | plain | {"reasoning_details": self._blocks(reasoning, nonce)}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         blocks = message.get("reasoning_details")
         if not isinstance(blocks, list) or not blocks:
             return "missing"
-        link = binding(message)
-        if link is None:
-            return None
         joined = join_pieces(blocks)
         text = str(joined[0].get("text"))
-        whole = joined == self._blocks(text, link[0])
-        return None if whole and seal(link[0], text) == link[1] else "altered"
+        return _fault_of_text(message, text, joined, lambda nonce: self._blocks(text, nonce))
 
-    def _blocks(self, reasoning: str, nonce: str) -> list[Fields]:
-        text: Fields = {
-            "type": "reasoning.text",
-            "id": f"reasoning-text-{nonce}",
-            "format": self.format,
-            "index": 0,
-            "text": reasoning,
-        }
+    def _blocks(self, reasoning, nonce):
+        kind = {"format": self.format, "index": 0}
+        text = {"type": "reasoning.text", "id": f"reasoning-text-{nonce}", "text": reasoning} | kind
         if not self.encrypts:
             return [text]
-        data = {"data": signature("data", nonce), "id": f"rs_{nonce}", "format": self.format}
-        return [
-            text | {"signature": signature("text", nonce, reasoning)},
-            {"type": "reasoning.encrypted", "index": 1} | data,
-        ]
+        data = {
+            "type": "reasoning.encrypted",
+            "id": f"rs_{nonce}",
+            "data": signature("data", nonce),
+        }
+        sign = {"signature": signature("text", nonce, reasoning)}
+        return [text | sign, kind | data | {"index": 1}]
 
 
 @dataclass(frozen=True, slots=True)
 class CallSignature:
     """No text, but an opaque signature on the first tool call of a message."""
 
-    def write(self, message: Fields, reasoning: str, nonce: str) -> Fields:
+    def write(self, message, reasoning, nonce):
         first, *rest = message.get("tool_calls") or [None]
         if first is None:
             return message
         mark = {"google": {"thought_signature": signature(first["id"])}}
         return message | {"tool_calls": [first | {"extra_content": mark}, *rest]}
 
-    def fault(self, message: Object) -> Fault | None:
+    def fault(self, message):
         calls = message.get("tool_calls") or []
         if not calls:
             return None
@@ -253,14 +242,10 @@ class UndocumentedFields:
         pairs = [(_message_extra(link[0], log if isinstance(log, str) else ""), message)]
         for call in message["tool_calls"]:
             pairs += [(_call_extra(call["id"]), call), (_sum_of(call["id"]), call["function"])]
-        if any(name not in actual for expected, actual in pairs for name in expected):
+        if any(expected.keys() - actual.keys() for expected, actual in pairs):
             return "missing"
-        is_equal = all(
-            _whole(actual[name]) == value
-            for expected, actual in pairs
-            for name, value in expected.items()
-        )
-        return None if is_equal and seal(link[0], str(log)) == link[1] else "altered"
+        whole = [{name: _whole(actual[name]) for name in expected} for expected, actual in pairs]
+        return _fault_of_text(message, str(log), whole, lambda _: [each for each, _ in pairs])
 
 
 def _whole(value):
@@ -269,15 +254,10 @@ def _whole(value):
 
 
 def _message_extra(nonce, reasoning):
-    return {
-        "deliberation_log": reasoning,
-        "cognition": {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]},
-        "confidence": 0.25,
-        "fragments": [
-            {"index": 0, "text": signature("fragment", nonce)},
-            {"index": 1, "kind": "x"},
-        ],
-    }
+    fragments = [{"index": 0, "text": signature("fragment", nonce)}, {"index": 1, "kind": "x"}]
+    state = {"state": signature("state", nonce), "depth": 3, "path": [None, True, {}]}
+    fields = {"deliberation_log": reasoning, "confidence": 0.25}
+    return fields | {"cognition": state, "fragments": fragments}
 
 
 def _call_extra(id_):
@@ -288,16 +268,20 @@ def _sum_of(id_):
     return {"checksum": signature("function", id_)}
 
 
-def _fault_of_text(message: Object, text: str | None) -> Fault | None:
+def _fault_of_text(message, text, sent=None, whole=lambda nonce: None):
+    """What is wrong with the text of a thought, and with what was sent beside it, of which `whole`
+    gives the original."""
     if text is None:
         return "missing"
     link = binding(message)
-    return None if link is None or seal(link[0], text) == link[1] else "altered"
+    if link is None or (seal(link[0], text) == link[1] and sent == whole(link[0])):
+        return None
+    return "altered"
 
 
-def join_pieces(blocks: Sequence[Mapping[str, Any]]) -> list[Fields]:
+def join_pieces(blocks):
     """The blocks of a reply in one piece: clients may send back a stream's pieces."""
-    joined: list[Fields] = []
+    joined = []
     for block in blocks:
         if joined and joined[-1].get("index") == block.get("index"):
             text = str(joined[-1].get("text", "")) + str(block.get("text", ""))
@@ -328,9 +312,9 @@ class Mode:
     """One provider's or server's rules."""
 
     about: str
-    reasoning: ReasoningFormat | None = None
+    reasoning: Any = None
     """How reasoning is written; None for plain text in `reasoning` where the policy gives some."""
-    split: ReasoningFormat | None = None
+    split: Any = None
     """The same for requests with `reasoning_split`."""
     field: str = "reasoning"
     """The field that errors name."""
@@ -364,28 +348,15 @@ class Mode:
     error_style: ErrorStyle = "openai"
 
 
-def _read_modes() -> dict[str, Mode]:
+def _read_modes():
     """The modes of the file beside this one, by name."""
-    formats = {
-        kind.__name__: kind
-        for kind in (
-            TextField,
-            ThinkTags,
-            ThinkingParts,
-            ThinkingBlocks,
-            Details,
-            CallSignature,
-            UndocumentedFields,
-        )
-    }
 
-    def value(entry: Any) -> Any:
+    def value(entry):
         if isinstance(entry, dict):
-            return formats[entry.pop("class")](**entry)
+            return globals()[entry.pop("class")](**entry)
         return frozenset(entry) if isinstance(entry, list) else entry
 
-    text = Path(__file__).with_name("modes.toml").read_text(encoding="utf-8")
-    modes = tomllib.loads(text)
+    modes = tomllib.loads(Path(__file__).with_name("modes.toml").read_text(encoding="utf-8"))
     return {name: Mode(**{k: value(v) for k, v in own.items()}) for name, own in modes.items()}
 
 

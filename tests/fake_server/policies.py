@@ -9,26 +9,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agent_env.features.agents.apis.exchange import count_tokens, tool_call
 from agent_env.models.chat import written
 from agent_env.sdk.errors import ModelError
-from agent_env.sdk.models import Model, read_tool
-from agent_env.sdk.records import Message, Reply, ToolCall, ToolSpec
-from tests.fake_server.conversation import (
-    HostedCall,
-    HostedKind,
-    Policy,
-    Refusal,
-    ScriptedAnswer,
-    Tokens,
-)
+from agent_env.sdk.models import read_tool
+from agent_env.sdk.records import Message, ToolCall
+from tests.fake_server.conversation import HostedCall, HostedKind, Refusal, ScriptedAnswer, Tokens
 
 FORBIDDEN = "Do not write a tool_call block in your next message."
 OPENING = "```tool_call\n"
@@ -40,12 +31,10 @@ RESULT = re.compile(
 )
 
 
-def in_text(policy: Policy) -> Policy:
+def in_text(policy):
     """The policy, reading and writing calls in text where its client does."""
 
-    async def policy_in_text(
-        turns: Sequence[Message], offers: Sequence[ToolSpec]
-    ) -> ScriptedAnswer:
+    async def policy_in_text(turns, offers):
         texts = [t.content for t in turns if t.role in ("system", "assistant")]
         has_steps = any(STEP in text for text in texts)
         if offers or not (has_steps or any(OPENING in text for text in texts)):
@@ -56,7 +45,7 @@ def in_text(policy: Policy) -> Policy:
     return policy_in_text
 
 
-def _offered(turns: Sequence[Message]) -> Iterator[ToolSpec]:
+def _offered(turns):
     if turns and turns[-1].content.endswith((FORBIDDEN, ANSWER_ONLY)):
         return
     for line in (line for t in turns if t.role == "system" for line in t.content.splitlines()):
@@ -68,8 +57,8 @@ def _offered(turns: Sequence[Message]) -> Iterator[ToolSpec]:
             yield read_tool(tool)
 
 
-def _without_blocks(turns: Sequence[Message]) -> Iterator[Message]:
-    calls: tuple[ToolCall, ...] = ()
+def _without_blocks(turns):
+    calls = ()
     for number, turn in enumerate(turns):
         if turn.role == "user" and calls:
             yield from _results(turn.content, calls)
@@ -82,7 +71,7 @@ def _without_blocks(turns: Sequence[Message]) -> Iterator[Message]:
             yield turn
 
 
-def _calls(text: str, number: int) -> Iterator[ToolCall]:
+def _calls(text, number):
     if text.startswith(STEP):
         step = json.loads(text)["step"]
         yield tool_call(step["tool"], json.dumps(step["arguments"]), f"text_{number}_1")
@@ -92,14 +81,14 @@ def _calls(text: str, number: int) -> Iterator[ToolCall]:
         yield tool_call(call["name"], json.dumps(call["arguments"]), f"text_{number}_{place}")
 
 
-def _results(text: str, calls: Sequence[ToolCall]) -> Iterator[Message]:
+def _results(text, calls):
     for match in RESULT.finditer(text):
         yield Message(role="tool", content=match[3], tool_call_id=calls[int(match[2]) - 1].id)
     if rest := RESULT.sub("", text).strip():
         yield Message(role="user", content=rest)
 
 
-def _with_step(answer: ScriptedAnswer) -> ScriptedAnswer:
+def _with_step(answer):
     """The first call as the one object of a step; an answer stays text, for the schema to shape."""
     if not answer.calls:
         return answer
@@ -108,13 +97,13 @@ def _with_step(answer: ScriptedAnswer) -> ScriptedAnswer:
     return replace(answer, text=json.dumps({"step": step}), calls=())
 
 
-def _with_blocks(answer: ScriptedAnswer) -> ScriptedAnswer:
+def _with_blocks(answer):
     calls = [{"name": call.name, "arguments": json.loads(call.arguments)} for call in answer.calls]
     blocks = [f"{OPENING}{json.dumps(call)}\n```" for call in calls]
     return replace(answer, text="\n\n".join(filter(None, [answer.text, *blocks])), calls=())
 
 
-def script_policy(file: Path) -> Policy:
+def script_policy(file):
     """Plays the replies of a file, one JSON object a line.
 
     The first line whose `match` occurs in the last message answers it. Otherwise line k of those
@@ -126,7 +115,7 @@ def script_policy(file: Path) -> Policy:
     conditional = [line for line in lines if line.match is not None]
     ordered = [line for line in lines if line.match is None]
 
-    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+    async def policy(turns, offers):
         for line in conditional:
             if re.search(line.match or "", turns[-1].content):
                 return line.answer()
@@ -138,10 +127,10 @@ def script_policy(file: Path) -> Policy:
     return policy
 
 
-def model_policy(model: Model) -> Policy:
+def model_policy(model):
     """Plays a model of this package; tool descriptions count as input, as at real servers."""
 
-    async def policy(turns: Sequence[Message], offers: Sequence[ToolSpec]) -> ScriptedAnswer:
+    async def policy(turns, offers):
         try:
             answer = scripted(await model.generate(turns, offers))
         except ModelError as exc:
@@ -155,14 +144,14 @@ def model_policy(model: Model) -> Policy:
     return in_text(policy)
 
 
-def _call(value: Any) -> Any:
+def _call(value):
     """A script's call, whose arguments may be an object; text is sent as it is."""
     if not isinstance(value, dict):
         return value
     return {"id": "", **value, "arguments": written(value.get("arguments", {}))}
 
 
-def _hosted_call(value: Any) -> Any:
+def _hosted_call(value):
     """A script's call of a hosted tool: its kind names the field that says what it is about."""
     if not isinstance(value, dict):
         return value
@@ -188,12 +177,12 @@ class ScriptLine(BaseModel):
     hosted: tuple[Annotated[HostedCall, BeforeValidator(_hosted_call)], ...] = ()
     cited: tuple[str, ...] = ()
 
-    def answer(self) -> ScriptedAnswer:
+    def answer(self):
         """The line as the server takes it."""
         return ScriptedAnswer(**{f.name: getattr(self, f.name) for f in fields(ScriptedAnswer)})
 
 
-def scripted(reply: Reply) -> ScriptedAnswer:
+def scripted(reply):
     """A reply of a model of this package, as the server takes it."""
     message, usage = reply.message, reply.usage
     is_complete = usage.input_tokens is not None and usage.output_tokens is not None

@@ -11,27 +11,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, NoReturn
 
-from agent_env.features.agents.apis import exchange
 from agent_env.features.agents.apis.chat import format_in
-from agent_env.features.agents.apis.exchange import Json, Object, count_tokens, tool_call
-from agent_env.sdk.records import Message, ToolCall, ToolSpec
-from tests.fake_server.conversation import (
-    ModelRequest,
-    ReasoningFormat,
-    Refusal,
-    ScriptedAnswer,
-    Tokens,
-    output_texts,
-)
-from tests.fake_server.modes import Mode
+from agent_env.features.agents.apis.exchange import count_tokens, tool_call
+from tests.fake_server.conversation import Refusal, Tokens, output_texts
 
 
-def apply_tool_choice(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+def apply_tool_choice(request, answer):
     """The answer with only the calls that the tool choice allows, or one call that it requires."""
     calls = answer.calls
     if request.choice == "none":
@@ -46,13 +34,13 @@ def apply_tool_choice(request: ModelRequest, answer: ScriptedAnswer) -> Scripted
     return answer if calls == answer.calls else replace(answer, calls=calls)
 
 
-def stop(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+def stop(request, answer):
     """The answer up to the first stop sequence in its text."""
     ends = [at for text in request.stop if (at := answer.text.find(text)) >= 0]
     return replace(answer, text=answer.text[: min(ends)]) if ends else answer
 
 
-def truncate(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+def truncate(request, answer):
     """The answer cut at the token limit; reasoning comes first, then text, then calls,
     which are whole or left out."""
     limit = request.max_tokens
@@ -71,18 +59,18 @@ def truncate(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     )
 
 
-def _first(text: str, tokens: int) -> tuple[str, int]:
+def _first(text, tokens):
     head = text.encode(errors="replace")[: 4 * tokens].decode(errors="ignore")
     return head, tokens - count_tokens([head])
 
 
-def _any_call(request: ModelRequest, offer: ToolSpec) -> ToolCall:
+def _any_call(request, offer):
     question = next((turn.content for turn in reversed(request.turns) if turn.role == "user"), "")
     value = _smallest(offer.parameters, " ".join(question.split())[:60])
     return tool_call(offer.name, json.dumps(value, ensure_ascii=False))
 
 
-def _smallest(schema: Mapping[str, Any], text: str) -> Any:
+def _smallest(schema, text):
     """The smallest value that a JSON schema allows; texts are the beginning of the question."""
     if "enum" in schema:
         return schema["enum"][0]
@@ -107,7 +95,7 @@ _SPARE = ("2000-01-01", "2000-01", "2000", "Jan, 2000", "January 2000", "00:00:0
 """Texts of which one matches most patterns."""
 
 
-def check_schema(mode: Mode, body: Object, schema: Json | None) -> None:
+def check_schema(mode, body, schema):
     """Raises Refusal where the mode does not take the request's schema."""
     given, at_chat = format_in(body), "response_format" in body
     if given.get("type") != "json_schema" or schema is None:
@@ -122,7 +110,7 @@ def check_schema(mode: Mode, body: Object, schema: Json | None) -> None:
             raise Refusal(400, text, field, code="invalid_json_schema")
 
 
-def schema_faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> Iterator[str]:
+def schema_faults(schema, path, is_root=False):
     context = f"In context={path}, "
     if is_root and (schema.get("type") != "object" or "anyOf" in schema):
         yield "schema must be a JSON Schema of 'type: \"object\"', got 'type: \"None\"'."
@@ -147,13 +135,13 @@ def schema_faults(schema: Any, path: tuple[str, ...], is_root: bool = False) -> 
         yield from schema_faults(each, (*path, "anyOf", str(number)))
 
 
-def held(request: exchange.ModelRequest, mode: Mode) -> exchange.ModelRequest:
+def held(request, mode):
     """The request; under a schema without its tools in the modes that hold the whole reply."""
     is_whole = mode.structured in ("whole reply", "unread") and request.choice == "auto"
     return replace(request, offers=()) if request.schema is not None and is_whole else request
 
 
-def hold(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+def hold(request, answer):
     """The answer with a text of the request's schema, made of what it says."""
     if request.schema is None or answer.calls or answer.finish == "refused":
         return answer
@@ -167,7 +155,7 @@ def hold(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
     return replace(answer, text=json.dumps(_value(request.schema, text), ensure_ascii=False))
 
 
-def _value(schema: Json, text: str) -> Any:
+def _value(schema, text):
     """A value of the schema, with what the text says of it."""
     if "anyOf" in schema:
         answers = [each for each in schema["anyOf"] if "answer" in each.get("properties", ())]
@@ -187,7 +175,7 @@ def _value(schema: Json, text: str) -> Any:
     return None
 
 
-def _values(item: Json, text: str) -> list[Any]:
+def _values(item, text):
     if item.get("format") == "date":
         return _DATE.findall(text)
     if "enum" in item:
@@ -195,7 +183,7 @@ def _values(item: Json, text: str) -> list[Any]:
     return [_value(item, part.strip()) for part in text.split(",") if part.strip()]
 
 
-def _text(schema: Json, text: str) -> str:
+def _text(schema, text):
     if schema.get("format") == "date":
         return found[0] if (found := _DATE.search(text)) else _SPARE[0]
     pattern = str(schema.get("pattern", ""))
@@ -229,7 +217,7 @@ SHORT_ID = re.compile(r"[A-Za-z0-9]{9}")
 FORBIDDEN = "property '{where}' is unsupported"
 
 
-def check_chat(mode: Mode, body: Object, choice: str) -> None:
+def check_chat(mode, body, choice):
     """Raises Refusal as the mode's server would."""
     if mode.strict_fields:
         refuse_unknown(body, CHAT)
@@ -253,14 +241,14 @@ def check_chat(mode: Mode, body: Object, choice: str) -> None:
     _check_reasoning(mode, reasoning_format, body)
 
 
-def format_for(mode: Mode, body: Object) -> ReasoningFormat | None:
+def format_for(mode, body):
     """How reasoning is written in this exchange; None where thinking is switched off."""
     if (body.get("thinking") or {}).get("type") == "disabled":
         return None
     return mode.split if mode.split and body.get("reasoning_split") is True else mode.reasoning
 
 
-def _refuse_echo(mode: Mode, body: Object) -> None:
+def _refuse_echo(mode, body):
     for number, message in enumerate(body["messages"]):
         if message.get("role") == "assistant" and mode.field in message:
             where = f"messages.{number}.assistant.{mode.field}"
@@ -270,14 +258,14 @@ def _refuse_echo(mode: Mode, body: Object) -> None:
             raise Refusal(400, text, where, code="wrong_api_format")
 
 
-def _refuse_extra(place: Sequence[str | int]) -> NoReturn:
+def _refuse_extra(place):
     text = "Extra inputs are not permitted"
     detail = [{"type": "extra_forbidden", "loc": list(place), "msg": text}]
     raise Refusal(422, text, ".".join(map(str, place[1:])), extra={"detail": detail})
 
 
-def _check_reasoning(mode: Mode, reasoning_format: ReasoningFormat, body: Object) -> None:
-    messages: Sequence[Object] = body["messages"]
+def _check_reasoning(mode, reasoning_format, body):
+    messages = body["messages"]
     for index in _indices_with_reasoning(mode, body, messages):
         fault = reasoning_format.fault(messages[index])
         if fault is not None:
@@ -290,7 +278,7 @@ def _check_reasoning(mode: Mode, reasoning_format: ReasoningFormat, body: Object
             raise Refusal(400, what, f"messages[{index}]")
 
 
-def _indices_with_reasoning(mode: Mode, body: Object, messages: Sequence[Object]) -> list[int]:
+def _indices_with_reasoning(mode, body, messages):
     """The assistant messages that must carry their reasoning."""
     replies = [n for n, message in enumerate(messages) if message.get("role") == "assistant"]
     with_calls = [n for n in replies if messages[n].get("tool_calls")]
@@ -305,14 +293,14 @@ def _indices_with_reasoning(mode: Mode, body: Object, messages: Sequence[Object]
     return []
 
 
-def refuse_unknown(body: Object, known: frozenset[str]) -> None:
+def refuse_unknown(body, known):
     """Raises Refusal for the first field that is not known."""
     for name, where in _unknown(body, known):
         text = f"Unknown parameter: '{where}{name}'."
         raise Refusal(400, text, f"{where}{name}", code="unknown_parameter")
 
 
-def _unknown(body: Object, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+def _unknown(body, known):
     yield from ((name, "") for name in body if name not in known)
     for number, message in enumerate(body.get("messages") or ()):
         where = f"messages[{number}]."
@@ -324,7 +312,7 @@ def _unknown(body: Object, known: frozenset[str]) -> Iterator[tuple[str, str]]:
             yield from ((name, f"{outer}function.") for name in function if name not in FUNCTION)
 
 
-def check_turns(mode: Mode, turns: Sequence[Message]) -> None:
+def check_turns(mode, turns):
     """Raises Refusal for an order of messages or an id of a call that the mode does not take."""
     for one, two in pairwise(turns):
         if mode.user_after_tool and (one.role, two.role) == ("tool", "user"):

@@ -12,121 +12,93 @@ import asyncio
 import json
 import re
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from agent_env.features.agents.apis import generate_content
 from agent_env.features.agents.apis import messages as codecs
 from agent_env.features.agents.apis.chat import read_turn
-from agent_env.features.agents.apis.exchange import (
-    ApiCodec,
-    HttpRequest,
-    Json,
-    Object,
-    as_json,
-    count_tokens,
-    texts_of,
-)
 from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
-from agent_env.sdk.models import Model
-from agent_env.sdk.records import ToolCall
+from agent_env.features.agents.apis.exchange import as_json, count_tokens, texts_of
 from tests.fake_server import gemini, messages
 from tests.fake_server.apis import ChatApi, ResponsesApi
 from tests.fake_server.channel import Channel, Faults, send_body, send_events, send_fault
-from tests.fake_server.conversation import ModelRequest, Policy, Refusal, ScriptedAnswer, usage_of
+from tests.fake_server.conversation import Refusal, usage_of
 from tests.fake_server.modes import MODES, call_id, nonce_of
 from tests.fake_server.policies import model_policy
 from tests.fake_server.rules import apply_tool_choice, hold, stop, truncate
 
 DEFAULT_CONTEXT = 32_768
-Tokenizing = Literal["vllm", "llama.cpp"]
 
 
-def serve(
-    model: Model,
-    host: str = "127.0.0.1",
-    port: int = 0,
-    latency_s: float = 0.0,
-    errors: Mapping[str, float] | None = None,
-    seed: int = 0,
-) -> FakeServer:
+def serve(model, host="127.0.0.1", port=0, latency_s=0.0, errors=None, seed=0):
     """A server behind which a model of this package answers."""
     return FakeServer(model_policy(model), host, port, latency_s, errors, seed, model.name)
 
 
+@dataclass(eq=False)
 class FakeServer:
     """An async context; serves from entering it to leaving it."""
 
-    def __init__(
-        self,
-        policy: Policy,
-        host: str = "127.0.0.1",
-        port: int = 0,
-        latency_s: float = 0.0,
-        errors: Mapping[str, float] | None = None,
-        seed: int = 0,
-        model: str = "fake",
-        tokenizer: Tokenizing | None = "vllm",
-        tells_usage: bool = True,
-        mode: str = "lenient",
-        context_tokens: int | None = None,
-        piece_delay_s: float = 0.0,
-    ) -> None:
-        """`tokenizer`: the dialect of POST /tokenize; None for none. `context_tokens`: what it
-        tells of its context. `piece_delay_s`: before each piece of a stream."""
-        self.counts: Counter[str] = Counter()
+    policy: Any
+    host: str = "127.0.0.1"
+    port: int = 0
+    latency_s: float = 0.0
+    errors: Any = None
+    seed: int = 0
+    model: str = "fake"
+    tokenizer: Literal["vllm", "llama.cpp"] | None = "vllm"
+    """The dialect of POST /tokenize."""
+    tells_usage: bool = True
+    mode: str = "lenient"
+    context_tokens: int = DEFAULT_CONTEXT
+    """What it tells of its context."""
+    piece_delay_s: float = 0.0
+    """Before each piece of a stream."""
+
+    def __post_init__(self):
+        self.counts = Counter()
         """Requests by path, and outcomes: `answered`, `refused`, or the kind of error."""
-        self.recent: deque[Any] = deque(maxlen=100)
+        self.recent = deque(maxlen=100)
         """Bodies of the latest requests, without headers and so without keys."""
-        self._policy = policy
-        self._address = (host, port)
-        self._latency_s = latency_s
-        self._faults = Faults(errors or {}, seed)
-        self._model = model
-        self._tokenizer = tokenizer
-        self._tells_usage = tells_usage
-        self._mode = MODES[mode]
-        self._context_tokens = context_tokens
-        self._piece_delay_s = piece_delay_s
+        self._faults = Faults(self.errors or {}, self.seed)
+        self._mode = MODES[self.mode]
         self._plain = ChatApi(self._mode)
         """Writes the errors of paths that are of no API."""
-        self._apis: dict[str, ApiCodec] = {
+        self._apis = {
             "/v1/chat/completions": self._plain,
             "/v1/responses": ResponsesApi(self._mode),
             generate_content.PATH: gemini.GeminiApi(self._mode),
             codecs.PATH: messages.MessagesApi(),
         }
         """By patterns of their paths."""
-        self._connections: set[asyncio.Task[Any]] = set()
-        self._listening: asyncio.Server | None = None
+        self._connections = set()
 
     @property
-    def url(self) -> str:
+    def url(self):
         """The base URL for clients."""
-        host, port = self._address
-        return f"http://{host}:{port}/v1"
+        return f"http://{self.host}:{self.port}/v1"
 
-    async def __aenter__(self) -> Self:
-        host, port = self._address
+    async def __aenter__(self):
         # The default backlog of 100 makes a burst of 1,000 clients wait for seconds.
-        self._listening = await asyncio.start_server(self._accept, host, port, backlog=2048)
-        self._address = (host, self._listening.sockets[0].getsockname()[1])
+        self._listening = await asyncio.start_server(
+            self._accept, self.host, self.port, backlog=2048
+        )
+        self.port = self._listening.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._listening is not None:
-            self._listening.close()
+    async def __aexit__(self, *_):
+        self._listening.close()
         for task in self._connections:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self, reader, writer):
         task = asyncio.create_task(self._serve(Channel(reader, writer)))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
 
-    async def _serve(self, channel: Channel) -> None:
+    async def _serve(self, channel):
         try:
             async for request in channel.requests():
                 await self._respond(channel, request)
@@ -135,7 +107,7 @@ class FakeServer:
         finally:
             channel.close()
 
-    async def _respond(self, channel: Channel, http: HttpRequest) -> None:
+    async def _respond(self, channel, http):
         self.counts[http.path] += 1
         apis = [api for path, api in self._apis.items() if re.fullmatch(path, http.path)]
         try:
@@ -147,7 +119,7 @@ class FakeServer:
             self.counts["refused"] += 1
             await self._refuse(channel, refusal, apis)
 
-    async def _route(self, channel: Channel, http: HttpRequest, apis: Sequence[ApiCodec]) -> None:
+    async def _route(self, channel, http, apis):
         is_llama = self._mode.error_style == "llama.cpp"
         match http.method, http.path:
             case "GET", "/health":
@@ -156,89 +128,79 @@ class FakeServer:
                 await channel.reply(200, as_json(self._models()))
             case "GET", "/props" if is_llama:
                 await channel.reply(200, as_json(self._props()))
-            case "POST", "/tokenize" | "/apply-template" if self._tokenizer:
-                counts = self._tokenize(self._tokenizer, http.path, _parsed(http.body))
+            case "POST", "/tokenize" | "/apply-template" if self.tokenizer:
+                counts = self._tokenize(self.tokenizer, http.path, _parsed(http.body))
                 await channel.reply(200, as_json(counts))
             case "POST", _ if apis:
                 await self._generate(channel, apis[0], http)
             case _:
                 raise Refusal(404, f"nothing at {http.method} {http.path}")
 
-    async def _refuse(
-        self, channel: Channel, refusal: AnyRefusal, apis: Sequence[ApiCodec]
-    ) -> None:
+    async def _refuse(self, channel, refusal, apis):
         body = (apis[0] if apis else self._plain).error(refusal)
         await channel.reply(refusal.status, as_json(body))
 
-    async def _generate(self, channel: Channel, api: ApiCodec, http: HttpRequest) -> None:
+    async def _generate(self, channel, api, http):
         number = self.counts[http.path]
         value = _parsed(http.body)
         self.recent.append(value)
         request = replace(api.read(value, http), nonce=nonce_of(http.body))
         fault = self._faults.draw(http.body)
-        await asyncio.sleep(self._latency_s)
+        await asyncio.sleep(self.latency_s)
         if fault in (None, "cut"):
             answer = await self._answer(request, number)
             if request.stream:
                 events = api.stream(request, answer, number)
-                await send_events(channel, events, fault == "cut", self._piece_delay_s)
+                await send_events(channel, events, fault == "cut", self.piece_delay_s)
             else:
                 await send_body(channel, api.whole(request, answer, number), fault == "cut")
         else:
             await send_fault(channel, fault, api)
         self.counts[fault or "answered"] += 1
 
-    async def _answer(self, request: ModelRequest, number: int) -> ScriptedAnswer:
+    async def _answer(self, request, number):
         try:
-            answer = await self._policy(request.turns, request.offers)
-        except AnyRefusal:
-            raise
+            answer = await self.policy(request.turns, request.offers)
         except Exception as exc:  # whatever a policy does wrong is reported to its client
+            if isinstance(exc, AnyRefusal):
+                raise
             raise Refusal(500, f"the policy failed: {exc!r}") from exc
         answer = apply_tool_choice(request, _with_reasoning(request, answer))
         answer = truncate(request, stop(request, hold(request, answer)))
         answer = _with_call_ids(request, answer, number)
-        usage = usage_of(request, answer) if self._tells_usage else None
+        usage = usage_of(request, answer) if self.tells_usage else None
         return replace(answer, usage=usage)
 
-    def _models(self) -> Json:
+    def _models(self):
         """The list of models, with the context length where the mode's server reports it."""
-        length, style = self._context_tokens or DEFAULT_CONTEXT, self._mode.error_style
-        model: Json = {
-            "id": self._model, "object": "model", "created": 0, "owned_by": "agent-env"
-        }  # fmt: skip
-        if style == "vllm":
-            model |= {"owned_by": "vllm", "root": model["id"], "max_model_len": length}
-        if style == "llama.cpp":
-            model |= {"owned_by": "llamacpp", "meta": {"n_ctx_train": length}}
+        model = {"id": self.model, "object": "model", "created": 0, "owned_by": "agent-env"}
+        if self._mode.error_style == "vllm":
+            model |= {"owned_by": "vllm", "root": self.model, "max_model_len": self.context_tokens}
+        if self._mode.error_style == "llama.cpp":
+            model |= {"owned_by": "llamacpp", "meta": {"n_ctx_train": self.context_tokens}}
         return {"object": "list", "data": [model]}
 
-    def _props(self) -> Json:
+    def _props(self):
         """llama.cpp's properties: the context of a slot and the chat template's capabilities."""
+        capabilities = ("parallel_tool_calls", "system_role", "tool_calls", "tools")
         return {
-            "default_generation_settings": {"n_ctx": self._context_tokens or DEFAULT_CONTEXT},
+            "default_generation_settings": {"n_ctx": self.context_tokens},
             "total_slots": 1,
-            "model_alias": self._model,
-            "model_path": f"{self._model}.gguf",
+            "model_alias": self.model,
+            "model_path": f"{self.model}.gguf",
             "chat_template": "{{ tools }}{{ messages }}",
-            "chat_template_caps": {
-                "supports_parallel_tool_calls": True,
-                "supports_system_role": True,
-                "supports_tool_calls": True,
-                "supports_tools": True,
-            },
+            "chat_template_caps": {f"supports_{name}": True for name in capabilities},
             "modalities": {"vision": False, "audio": False},
             "build_info": "fake",
         }
 
-    def _tokenize(self, kind: Tokenizing, path: str, body: Object) -> Json:
+    def _tokenize(self, kind, path, body):
         """The reply to a request at this path; raises Refusal where there is none."""
         tools = [json.dumps(tool) for tool in body.get("tools") or ()]
         if kind == "vllm" and path == "/tokenize":
-            length = self._context_tokens or DEFAULT_CONTEXT
             number = count_tokens(_vllm_texts(body) + tools)
-            tokens = list(range(number))
-            return {"count": number, "max_model_len": length, "tokens": tokens, "token_strs": None}
+            counts = {"count": number, "tokens": list(range(number)), "token_strs": None}
+            return counts | {"max_model_len": self.context_tokens}
         if kind == "llama.cpp" and path == "/tokenize":
             content = body.get("content")  # without it there are no tokens, and no error
             return {"tokens": list(range(count_tokens([content] if content else [])))}
@@ -249,14 +211,14 @@ class FakeServer:
         raise Refusal(404, f"nothing at POST {path}")
 
 
-def _parsed(body: bytes) -> Any:
+def _parsed(body):
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as exc:
         raise Refusal(400, f"the body is not JSON: {exc}") from exc
 
 
-def _vllm_texts(body: Object) -> list[str]:
+def _vllm_texts(body):
     if isinstance(body.get("prompt"), str):
         return [body["prompt"]]
     if isinstance(body.get("messages"), list):
@@ -264,7 +226,7 @@ def _vllm_texts(body: Object) -> list[str]:
     raise Refusal(400, "prompt or messages must be given", "prompt")
 
 
-def _with_reasoning(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAnswer:
+def _with_reasoning(request, answer):
     """The answer with reasoning where the mode's model always has some."""
     replies = sum(turn.role == "assistant" for turn in request.turns)
     if not request.thinks or answer.reasoning or (request.empty_reasoning and replies % 2):
@@ -274,10 +236,10 @@ def _with_reasoning(request: ModelRequest, answer: ScriptedAnswer) -> ScriptedAn
     return replace(answer, reasoning=reasoning)
 
 
-def _with_call_ids(request: ModelRequest, answer: ScriptedAnswer, number: int) -> ScriptedAnswer:
+def _with_call_ids(request, answer, number):
     """The answer with ids for its calls, bound to its reasoning where that must come back."""
 
-    def id_of(call: ToolCall, place: int) -> str:
+    def id_of(call, place):
         if request.reasoning_format is None:
             return call.id or f"call_{number}_{place}"
         if request.short_ids:

@@ -6,6 +6,8 @@ import json
 
 import httpx
 
+from agent_env.protocols import ReplyOptions
+from agent_env.records.schema import Message
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 
 TOOL = {
@@ -30,13 +32,8 @@ TWO_CALLS = ScriptedAnswer(
 async def agent(turns, offers):
     """Calls twice at once, then once, then answers."""
     spoken = sum(turn.role == "assistant" for turn in turns)
-    if spoken == 0:
-        return TWO_CALLS
-    return (
-        ScriptedAnswer(calls=(tool_call("web_search", '{"query": "a"}'),))
-        if spoken == 1
-        else ScriptedAnswer("Friday")
-    )
+    once = ScriptedAnswer(calls=TWO_CALLS.calls[:1])
+    return (TWO_CALLS, once)[spoken] if spoken < 2 else ScriptedAnswer("Friday")
 
 
 def always(answer):
@@ -44,6 +41,19 @@ def always(answer):
         return answer
 
     return policy
+
+
+async def to_the_end(model, heard, tools, found="found", first="auto"):
+    """The replies of our own client until one calls nothing; each call `found` this."""
+    heard, replies = list(heard), []
+    while not replies or replies[-1].message.tool_calls:
+        choice = "auto" if replies else first
+        replies.append(await model.generate(heard, tools, ReplyOptions(choice)))
+        heard.append(replies[-1].message)
+        ids = [call.id for call in heard[-1].tool_calls]
+        heard += [Message(role="tool", tool_call_id=id_, content=found) for id_ in ids]
+    await model.close()
+    return replies
 
 
 def at_server(script, policy=agent, mode="lenient", **options):

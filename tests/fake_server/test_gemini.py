@@ -5,11 +5,10 @@ import pytest
 from agent_env.models.apis import google
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
-from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer
-from tests.fake_server.talk import agent, always, at_server
+from tests.fake_server.talk import agent, always, at_server, to_the_end
 
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SEARCH = ToolSpec(name="web_search", description="Searches.", parameters=SCHEMA)
@@ -29,18 +28,10 @@ def talk(script, policy=agent, mode="gemini"):
 
 
 def results(content):
-    return {
-        "role": "user",
-        "parts": [
-            {"functionResponse": {**_named(part["functionCall"]), "response": {"result": "found"}}}
-            for part in content["parts"]
-            if "functionCall" in part
-        ],
-    }
-
-
-def _named(call):
-    return {name: call[name] for name in ("id", "name") if name in call}
+    calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
+    found = {"response": {"result": "found"}}
+    named = [{name: call[name] for name in ("id", "name") if name in call} for call in calls]
+    return {"role": "user", "parts": [{"functionResponse": each | found} for each in named]}
 
 
 async def conversation(post, change=lambda content: None):
@@ -64,17 +55,8 @@ async def test_our_own_client_keeps_every_signature(stream):
         model = ApiModel(
             google.API, "n", MODEL, url, "k", Parameters(), 5.0, stream, permit=own_call()
         )
-        messages = [Message(role="user", content="Which day was it?")]
-        replies = []
-        while not replies or replies[-1].message.tool_calls:
-            replies.append(await model.generate(messages, [SEARCH], ReplyOptions()))
-            message = replies[-1].message
-            found = [
-                Message(role="tool", content="found" * 2000, tool_call_id=call.id)
-                for call in message.tool_calls
-            ]
-            messages = [*messages, message, *found]
-        await model.close()
+        question = Message(role="user", content="Which day was it?")
+        replies = await to_the_end(model, [question], [SEARCH], "found" * 2000)
     assert [len(each.message.tool_calls) for each in replies] == [2, 1, 0]
     assert replies[-1].message.content == "Friday"
     assert all(each.message.reasoning and each.usage.reasoning_tokens for each in replies)

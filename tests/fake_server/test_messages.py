@@ -8,11 +8,10 @@ import pytest
 from agent_env.models.apis import anthropic as messages_api
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
-from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
-from tests.fake_server.talk import at_server
+from tests.fake_server.talk import at_server, to_the_end
 
 LONG = "A long question about the calendar. " * 200
 SEARCH = {
@@ -129,22 +128,20 @@ def test_what_the_model_said_must_come_back_as_it_was(spoil, words):
 
 
 def test_the_cache_holds_prefixes_up_to_a_mark_from_the_least_length_on():
-    system = [{"type": "text", "text": LONG, "cache_control": MARK}]
-
     async def script(post):
-        counts = [(await post([QUESTION], system=system))[1]["usage"]]
-        counts.append((await post([QUESTION], system=system))[1]["usage"])
-        other = {"role": "user", "content": "Another question?"}
-        counts.append((await post([other], system=system, tool_choice={"type": "any"}))[1]["usage"])
-        counts.append((await post([QUESTION], system=[system[0] | {"text": "Short."}]))[1]["usage"])
+        counts = []
+        other = ("Another question?", LONG, {"type": "any"})
+        same, short = ("Which day?", LONG, None), ("Which day?", "Short.", None)
+        for question, text, choice in (same, same, other, short):
+            system = [{"type": "text", "text": text, "cache_control": MARK}]
+            asked = [{"role": "user", "content": question}]
+            usage = (await post(asked, system=system, tool_choice=choice))[1]["usage"]
+            counts.append([usage[f"cache_{way}_input_tokens"] for way in ("creation", "read")])
         return counts
 
     first, second, third, short = talk(script)
-    written = first["cache_creation_input_tokens"]
-    assert written > 1800
-    assert (first["cache_read_input_tokens"], second["cache_read_input_tokens"]) == (0, written)
-    assert (second["cache_creation_input_tokens"], third["cache_read_input_tokens"]) == (0, written)
-    assert short["cache_read_input_tokens"] == short["cache_creation_input_tokens"] == 0
+    assert first[0] > 1800
+    assert (first[1], second, third[1], short) == (0, [0, first[0]], first[0], [0, 0])
 
 
 SPEC = ToolSpec(name="web_search", description="Searches.", parameters=SEARCH["input_schema"])
@@ -158,16 +155,9 @@ async def test_our_own_episode_keeps_its_thinking_and_reads_its_prefix_from_the_
             messages_api.API, "n", "claude-opus-5", server.url, "k",
             Parameters(reasoning_effort="high"), 9.0, stream, permit=own_call(),
         )  # fmt: skip
-        heard, replies = [Message(role="user", content=LONG)], []
-        while not replies or (replies[-1].message.tool_calls and len(replies) < 20):
-            replies.append(await model.generate(heard, [SPEC], ReplyOptions()))
-            said = replies[-1].message
-            results = [
-                Message(role="tool", tool_call_id=call.id, content=LONG) for call in said.tool_calls
-            ]
-            heard += [said, *results]
-        await model.close()
-    assert (said.content, server.counts["refused"], len(replies)) == ("Friday", 0, 10)
+        replies = await to_the_end(model, [Message(role="user", content=LONG)], [SPEC], LONG)
+    assert (server.counts["refused"], len(replies)) == (0, 10)
+    assert replies[-1].message.content == "Friday"
     could_be = sum(reply.usage.input_tokens for reply in replies[:-1])
     assert sum(reply.usage.cached_tokens for reply in replies) >= 0.85 * could_be
 

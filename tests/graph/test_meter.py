@@ -125,8 +125,7 @@ def test_a_timer_that_has_run_out_stays_so_and_the_wait_still_counts():
 
 
 @pytest.mark.parametrize(
-    ("told", "filled"),
-    [((None, 2), (18, 2)), ((1, None), (1, 6)), ((None, None), (18, 6))],
+    ("told", "filled"), [((None, 2), (18, 2)), ((1, None), (1, 6)), ((None, None), (18, 6))]
 )
 def test_only_what_the_server_does_not_tell_is_estimated(told, filled):
     counted = known_or_estimated(usage(*told), [QUESTION], [TOOL], SHORT)

@@ -47,9 +47,9 @@ class RawServer:
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.heads: list[bytes] = []
-        self.bodies: list[dict] = []
-        self._connections: list[asyncio.Task[None]] = []
+        self.heads = []
+        self.bodies = []
+        self._connections = []
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from agent_env.errors import ModelError
+from agent_env.models.settings import Parameters
 from agent_env.records.schema import Message
 
 from .raw_server import LOOKUP, USER, ChatCompletions, RawServer, ask, events, failure, reply
@@ -12,9 +14,22 @@ SIGNATURE = {"google": {"thought_signature": "AY89a18"}}
 CALL = {"id": "a", "type": "function", "function": {"name": "lookup", "arguments": '{"word": "x"}'}}
 ENTRY = Message(role="tool", content="an entry", tool_call_id="a")
 THOUGHTS = "".join(f"First the year {n}, then the month. " for n in range(20))
+
+
+def thought(text):
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
+
+
+THOUGHT = thought(THOUGHTS)
 DETAILS = [
     {"type": "reasoning.text", "format": "x-v1", "index": 0, "text": THOUGHTS, "signature": "s1"},
     {"type": "reasoning.encrypted", "format": "x-v1", "index": 0, "data": "gAAA"},
+]
+BLOCKS = [
+    {"type": "thinking", "thinking": THOUGHTS, "signature": "s1"},
+    {"type": "redacted_thinking", "data": "gAAA"},
+    {"type": "redacted_thinking", "data": "gBBB"},
+    {"type": "thinking", "thinking": "Short.", "signature": "s2"},
 ]
 KEPT = {
     "deepseek, kimi, glm": {"reasoning_content": THOUGHTS},
@@ -26,34 +41,24 @@ KEPT = {
     "gemini": {"tool_calls": [CALL | {"extra_content": SIGNATURE}]},
     "a function's": {"tool_calls": [CALL | {"function": CALL["function"] | {"sign": "ä\u2028"}}]},
     "another type": {"tool_calls": [CALL | {"type": "builtin_function"}]},
-    "mistral": {
-        "content": [
-            {"type": "thinking", "thinking": [{"type": "text", "text": THOUGHTS}], "closed": None},
-            {"type": "text", "text": "Friday"},
-        ]
-    },
+    "mistral": {"content": [THOUGHT | {"closed": None}, {"type": "text", "text": "Friday"}]},
     "deepseek without a thought": {"reasoning_content": None},
     "litellm": {
         "reasoning_content": THOUGHTS + "Short.",
-        "thinking_blocks": [
-            {"type": "thinking", "thinking": THOUGHTS, "signature": "s1"},
-            {"type": "redacted_thinking", "data": "gAAA"},
-            {"type": "redacted_thinking", "data": "gBBB"},
-            {"type": "thinking", "thinking": "Short.", "signature": "s2"},
-        ],
-        "provider_specific_fields": {"citations": None},
+        "thinking_blocks": BLOCKS,
+        "provider_specific_fields": {"citations": None, "thinking_blocks": BLOCKS},
     },
     "names of ours": {"provider_items": [1], "reasoning": {"content": [None]}, "tool_call_id": "z"},
     "numbers": {"seen": True, "share": 0.5, "big": 2**70, "nested": {"a/b": [[], {}, {"c": None}]}},
 }
 
 
-KEPT["litellm"]["provider_specific_fields"]["thinking_blocks"] = KEPT["litellm"]["thinking_blocks"]
+WHOLE = {"role": "assistant", "content": "", "tool_calls": [CALL]}
 
 
 def completion(message):
-    choice = {"message": {"role": "assistant", "content": "", "tool_calls": [CALL]} | message}
-    return reply({"model": "m-1", "choices": [choice | {"finish_reason": "tool_calls"}]})
+    choice = {"message": WHOLE | message, "finish_reason": "tool_calls"}
+    return reply({"model": "m-1", "choices": [choice]})
 
 
 def chunk(delta, finish_reason=None):
@@ -72,9 +77,8 @@ def sent_after(first, **how):
 def test_the_message_goes_back_as_the_server_sent_it(message):
     got, _ = ask(ChatCompletions, completion(message))
     stored = Message.model_validate_json(got.message.model_dump_json(exclude_unset=True))
-    expected = {"role": "assistant", "content": "", "tool_calls": [CALL]} | message
     assert stored == got.message
-    assert sent_after(stored) == expected
+    assert sent_after(stored) == WHOLE | message
 
 
 @pytest.mark.parametrize(
@@ -89,11 +93,7 @@ def test_reasoning_is_stored_once(name):
 def test_a_field_that_another_one_holds_again_is_stored_once():
     got, _ = ask(ChatCompletions, completion(KEPT["litellm"]))
     stored = got.message.model_dump_json()
-    assert (stored.count("First the year"), stored.count("gAAA"), stored.count('"s1"')) == (
-        20,
-        1,
-        1,
-    )
+    assert [stored.count(words) for words in ("First the year", "gAAA", '"s1"')] == [20, 1, 1]
     parts = [{"index": n, "text": f"{n}. {THOUGHTS}"} for n in range(3)]
     got, _ = ask(ChatCompletions, completion({"reasoning_details": parts}))
     assert got.message.model_dump_json().count("First the year") == 60
@@ -104,9 +104,7 @@ def test_nothing_is_kept_where_nothing_is_said_and_a_moved_server_gets_its_own()
     empty = {"refusal": None, "annotations": [], "audio": None, "function_call": None}
     got, _ = ask(ChatCompletions, completion({"content": "Hello"} | empty))
     assert got.message.provider_fields is None
-    assert sent_after(got.message) == {
-        "role": "assistant", "content": "Hello", "tool_calls": [CALL],
-    }  # fmt: skip
+    assert sent_after(got.message) == WHOLE | {"content": "Hello"}
     got, _ = ask(ChatCompletions, completion(KEPT["vllm"]))
     before = got.message.provider_fields.origin.partition(" at ")[2]
     moved = sent_after(got.message, is_same_server=False, former_urls=[before])
@@ -117,65 +115,51 @@ def test_nothing_is_kept_where_nothing_is_said_and_a_moved_server_gets_its_own()
 def test_nothing_goes_to_another_server_or_where_nothing_shall_go_back(how):
     message = KEPT["openrouter"] | KEPT["gemini"] | {"content": KEPT["mistral"]["content"]}
     got, _ = ask(ChatCompletions, completion(message))
-    assert sent_after(got.message, **how) == {
-        "role": "assistant", "content": "Friday", "tool_calls": [CALL],
-    }  # fmt: skip
+    assert sent_after(got.message, **how) == WHOLE | {"content": "Friday"}
 
 
 @pytest.mark.parametrize("name", ["gemini", "openrouter", "a function's", "another type"])
 def test_a_stream_keeps_what_a_whole_body_keeps(name):
-    whole = {"role": "assistant", "content": "", "tool_calls": [CALL]} | KEPT[name]
+    whole = WHOLE | KEPT[name]
     got, _ = ask(ChatCompletions, completion(KEPT[name]))
     streamed, _ = ask(ChatCompletions, events(*_pieces(whole)), stream=True)
     assert sent_after(streamed.message) == sent_after(got.message) == whole
     assert streamed.message.reasoning == got.message.reasoning
 
 
-PIECES = {
-    "litellm, in pieces": (
-        "litellm",
-        [
-            {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHTS[:40]}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": THOUGHTS[40:]}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s1"}]},
-            {"thinking_blocks": [{"type": "redacted_thinking", "data": "gAAA"}]},
-            {"thinking_blocks": [{"type": "redacted_thinking", "data": "gBBB"}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": "Sho"}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": "rt."}]},
-            {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "s2"}]},
-        ],
-    ),
-    "litellm, block by block": (
-        "litellm",
-        [{"thinking_blocks": [block]} for block in KEPT["litellm"]["thinking_blocks"]],
-    ),
-    "mistral": (
-        "mistral",
-        [
-            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": half}]}]}
-            for half in (THOUGHTS[:40], THOUGHTS[40:])
-        ]
-        + [{"content": "Fri"}, {"content": "day"}],
-    ),
-    "deepseek": (
-        "deepseek without a thought",
-        [{"content": "", "reasoning_content": None}, {"content": "", "reasoning_content": None}],
-    ),
-}
+def thinking(text, **more):
+    return {"type": "thinking", "thinking": text} | more
 
 
-@pytest.mark.parametrize("name", PIECES)
-def test_pieces_without_an_index_are_joined_by_their_type(name):
-    kind, deltas = PIECES[name]
-    whole = {"role": "assistant", "content": "", "tool_calls": [CALL]} | KEPT[kind]
+IN_PIECES = [
+    *map(thinking, (THOUGHTS[:40], THOUGHTS[40:])), thinking("", signature="s1"), *BLOCKS[1:3],
+    *map(thinking, ("Sho", "rt.")), thinking("", signature="s2"),
+]  # fmt: skip
+BARE = [{"content": "", "reasoning_content": None}] * 2
+HALVES = [{"content": [thought(half)]} for half in (THOUGHTS[:40], THOUGHTS[40:])]
+
+
+def of_litellm(block):
+    """A piece with a block, which litellm writes three times."""
+    again = {"citations": None, "thinking_blocks": [block]}
+    fields = {"thinking_blocks": [block], "provider_specific_fields": again}
+    return fields | {"reasoning_content": block.get("thinking", "")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "deltas"),
+    [
+        ("litellm", [*map(of_litellm, IN_PIECES)]),
+        ("litellm", [*map(of_litellm, BLOCKS)]),
+        ("mistral", [*HALVES, {"content": "Fri"}, {"content": "day"}]),
+        ("deepseek without a thought", BARE),
+    ],
+    ids=["litellm, in pieces", "litellm, block by block", "mistral", "deepseek"],
+)
+def test_pieces_without_an_index_are_joined_by_their_type(kind, deltas):
+    whole = WHOLE | KEPT[kind]
     if kind == "mistral":
-        whole["content"] = [
-            {n: part[n] for n in part if n != "closed"} for part in KEPT["mistral"]["content"]
-        ]
-    for delta in deltas:
-        if blocks := delta.get("thinking_blocks"):
-            delta["reasoning_content"] = blocks[0].get("thinking", "")
-            delta["provider_specific_fields"] = {"citations": None, "thinking_blocks": blocks}
+        whole["content"] = [THOUGHT, KEPT["mistral"]["content"][1]]
     calls = {"tool_calls": [{"index": 0} | CALL]}
     answer = events(*map(chunk, [*deltas, calls]), chunk({}, "tool_calls"))
     streamed, _ = ask(ChatCompletions, answer, stream=True)
@@ -240,53 +224,37 @@ def test_a_stream_that_is_nested_beyond_reading_is_an_error_that_says_so():
     assert "nested" in str(error)
 
 
+PLACE = ["body", "messages", 1, "assistant", "reasoning_content"]
+EXTRA = {"type": "extra_forbidden", "loc": PLACE, "msg": "Extra inputs are not permitted"}
 REFUSALS = {
     "groq": {"error": {"message": "property 'reasoning_content' is unsupported"}},
-    "mistral": {
-        "detail": [
-            {
-                "type": "extra_forbidden",
-                "loc": ["body", "messages", 1, "assistant", "reasoning_content"],
-                "msg": "Extra inputs are not permitted",
-            }
-        ]
-    },
+    "mistral": {"detail": [EXTRA]},
 }
 
 
 @pytest.mark.parametrize("said", REFUSALS.values(), ids=REFUSALS)
 @pytest.mark.parametrize(("echo", "retryable"), [("auto", True), ("always", False)])
-def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, retryable):
-    import asyncio
-
-    from agent_env.errors import ModelError
-    from agent_env.models.settings import Parameters
-
+async def test_a_field_that_the_server_refuses_is_left_out_from_then_on(said, echo, retryable):
     notes = []
     first = {"reasoning_content": "Hm.", "seen": True}
-
-    async def run():
-        refused = reply(said, status="422 Unprocessable Entity")
-        async with RawServer(completion(first), refused, HELLO) as server:
-            model = ChatCompletions(
-                "n", "m-1", server.url, None, Parameters(), 5.0, echo=echo, note=notes.append
-            )
-            try:
-                got = await model.generate([USER], [])
-                messages = [USER, got.message, ENTRY]
-                with pytest.raises(ModelError) as caught:
-                    await model.generate(messages, [])
-                await model.generate(messages, [])
-            finally:
-                await model.close()
-            return caught.value, [body["messages"][1] for body in server.bodies[1:]]
-
-    error, (before, after) = asyncio.run(run())
-    assert error.retryable is retryable
+    refused = reply(said, status="422 Unprocessable Entity")
+    async with RawServer(completion(first), refused, HELLO) as server:
+        model = ChatCompletions(
+            "n", "m-1", server.url, None, Parameters(), 5.0, echo=echo, note=notes.append
+        )
+        got = await model.generate([USER], [])
+        messages = [USER, got.message, ENTRY]
+        with pytest.raises(ModelError) as caught:
+            await model.generate(messages, [])
+        await model.generate(messages, [])
+        await model.close()
+    before, after = (body["messages"][1] for body in server.bodies[1:])
+    assert caught.value.retryable is retryable
     assert before["reasoning_content"] == "Hm."
     assert ("reasoning_content" in after, after["seen"]) == (not retryable, True)
-    assert len(notes) == (1 if retryable else 0)
-    assert not retryable or notes[0].startswith("reasoning_content is not sent any more: ")
+    assert [note.partition(": ")[0] for note in notes] == [
+        "reasoning_content is not sent any more"
+    ] * retryable
 
 
 def test_an_error_that_asks_for_the_field_is_no_refusal():

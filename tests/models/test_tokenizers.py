@@ -98,7 +98,7 @@ class Counting(Estimate):
     """Remembers what it was asked to count."""
 
     def __init__(self):
-        self.texts: list[str] = []
+        self.texts = []
 
     def count(self, text):
         self.texts.append(text)

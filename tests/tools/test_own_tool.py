@@ -105,10 +105,7 @@ def test_its_code_is_not_run_for_a_folder_from_elsewhere(home):
     ("name", "reason"),
     [
         ("not_there:TOOL", "tool 'not_there:TOOL' cannot be imported: No module named 'not_there'"),
-        (
-            "tally_of_mine:Tally",
-            "tool 'tally_of_mine:Tally' is a type, not a ToolDeclaration",
-        ),
+        ("tally_of_mine:Tally", "tool 'tally_of_mine:Tally' is a type, not a ToolDeclaration"),
     ],
 )
 def test_a_wrong_path_is_one_line(home, name, reason):

@@ -117,8 +117,7 @@ OPEN = frozenset({"127.0.0.1:8888", "[::1]:80", "search.lan:8080"})
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["http://127.0.0.1:8888/a", "http://[::1]/", "http://SEARCH.lan:8080/?q=1"],
+    "url", ["http://127.0.0.1:8888/a", "http://[::1]/", "http://SEARCH.lan:8080/?q=1"]
 )
 def test_a_host_that_the_user_opened_is_reached_at_its_port(url):
     assert parse_target(url, OPEN).site in OPEN

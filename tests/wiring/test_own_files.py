@@ -133,10 +133,7 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
         assert 0 <= base["strict"] <= 1
         assert "right" not in base
     for more, told in (
-        (
-            ("--metric", "m.py:right"),
-            "'right' is taken twice: by day-names and by m.py:right",
-        ),
+        (("--metric", "m.py:right"), "'right' is taken twice: by day-names and by m.py:right"),
         (
             ("--scorer", "m.py:alone"),
             "it is not a function of a sample and an answer; the smallest one: ",

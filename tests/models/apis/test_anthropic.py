@@ -1,11 +1,10 @@
 """Anthropic's Messages API against bytes as the API writes them."""
 
-import asyncio
 import json
 
 import pytest
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, ModelError
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, PageRef, ToolCall, ToolSpec, Usage
@@ -51,31 +50,20 @@ def entry(id_, words="an entry"):
 
 
 def test_a_request_has_its_limit_its_version_and_marks_that_live_as_long_as_the_user_says():
-    _, sent = ask(Messages, HELLO, messages=[SYSTEM, USER], tools=[LOOKUP])
-    assert (
-        sent
-        == {
-            "model": "m-1",
-            "max_tokens": 16_000,
-            "tools": [
-                {
-                    "name": "lookup",
-                    "description": "Looks a word up.",
-                    "input_schema": LOOKUP.parameters,
-                }
-                | MARK
-            ],
-            "system": [{"type": "text", "text": "Be brief."} | MARK],
-            "messages": [{"role": "user", "content": [said("Which day?")]}],
-        }
-        | MARK
-    )
+    heard, about = [SYSTEM, USER], {"name": "lookup", "description": "Looks a word up."}
+    _, sent = ask(Messages, HELLO, messages=heard, tools=[LOOKUP])
+    assert sent == {
+        "model": "m-1",
+        "max_tokens": 16_000,
+        "tools": [about | {"input_schema": LOOKUP.parameters} | MARK],
+        "system": [{"type": "text", "text": "Be brief."} | MARK],
+        "messages": [{"role": "user", "content": [said("Which day?")]}],
+        **MARK,
+    }
     parameters = Parameters(extra_body={"cache_control": {"ttl": "1h"}})
-    heard = [SYSTEM, USER]
     _, sent = ask(Messages, HELLO, messages=heard, tools=[LOOKUP], parameters=parameters)
-    hour = {"type": "ephemeral", "ttl": "1h"}
     marks = [each["cache_control"] for each in (sent["tools"][-1], sent["system"][0], sent)]
-    assert marks == [hour] * 3
+    assert marks == [{"type": "ephemeral", "ttl": "1h"}] * 3
 
 
 def test_all_input_tokens_are_one_count_and_those_of_the_cache_known():
@@ -93,6 +81,10 @@ def test_all_input_tokens_are_one_count_and_those_of_the_cache_known():
     assert got.usage == Usage()
 
 
+def gave(id_, words="an entry"):
+    return {"type": "tool_result", "tool_use_id": id_, "content": words}
+
+
 def test_thinking_and_calls_are_read_and_go_back_as_they_were_with_results_in_one_message():
     first, _ = ask(Messages, CALLED)
     assert (first.message.content, first.message.reasoning) == ("Wait.", "Let me see.")
@@ -104,16 +96,10 @@ def test_thinking_and_calls_are_read_and_go_back_as_they_were_with_results_in_on
     notice = Message(role="user", content="Two replies left.")
     heard = [USER, first.message, entry("toolu_1"), entry("toolu_2", ""), notice]
     _, sent = ask(Messages, HELLO, messages=heard)
+    results = [gave("toolu_1"), gave("toolu_2", ""), said("Two replies left.")]
     assert sent["messages"][1:] == [
         {"role": "assistant", "content": [THINKING, REDACTED, said("Wait."), CALL, SECOND]},
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "toolu_1", "content": "an entry"},
-                {"type": "tool_result", "tool_use_id": "toolu_2", "content": ""},
-                said("Two replies left."),
-            ],
-        },
+        {"role": "user", "content": results},
     ]
 
 
@@ -123,54 +109,49 @@ def test_another_server_gets_texts_and_calls_alone_in_letters_that_are_taken():
     other = Message(role="assistant", tool_calls=(call,))
     heard = [USER, first.message, entry("toolu_1"), entry("toolu_2"), other, entry("call:1")]
     _, sent = ask(Messages, HELLO, messages=heard, is_same_server=False)
-    assert sent["messages"][1]["content"] == [said("Wait."), CALL, SECOND]
-    assert sent["messages"][3]["content"] == [
-        {"type": "tool_use", "id": "call_1", "name": "lookup", "input": {"unreadable": "not JSON"}}
-    ]
-    assert sent["messages"][4]["content"][0]["tool_use_id"] == "call_1"
+    _, theirs, _, ours, result = [each["content"] for each in sent["messages"]]
+    assert theirs == [said("Wait."), CALL, SECOND]
+    assert ours == [CALL | {"id": "call_1", "input": {"unreadable": "not JSON"}}]
+    assert result[0]["tool_use_id"] == "call_1"
 
 
 def test_an_empty_reply_is_not_sent_back():
-    empty = Message(role="assistant")
-    _, sent = ask(Messages, HELLO, messages=[USER, empty, Message(role="user", content="Go on.")])
+    heard = [USER, Message(role="assistant"), Message(role="user", content="Go on.")]
+    _, sent = ask(Messages, HELLO, messages=heard)
     assert sent["messages"] == [{"role": "user", "content": [said("Which day?"), said("Go on.")]}]
 
 
 def test_a_step_of_many_calls_gets_a_breakpoint_that_the_next_one_finds():
-    calls = tuple(ToolCall(id=f"c{n}", name="lookup", arguments="{}") for n in range(10))
-    heard = [
-        USER,
-        Message(role="assistant", tool_calls=calls),
-        *(entry(f"c{n}") for n in range(10)),
-    ]
+    ids = [f"c{n}" for n in range(10)]
+    calls = tuple(ToolCall(id=id_, name="lookup", arguments="{}") for id_ in ids)
+    heard = [USER, Message(role="assistant", tool_calls=calls), *map(entry, ids)]
     _, sent = ask(Messages, HELLO, messages=heard)
     assert sent["messages"][0]["content"] == [said("Which day?") | MARK]
     assert json.dumps(sent).count("cache_control") == 2
 
 
+def streamed(index, block, **pieces):
+    """The events of a block: its beginning, and pieces of its fields by the types of deltas."""
+    yield {"type": "content_block_start", "index": index, "content_block": block}
+    yield {"type": "ping"}
+    fields = {"input_json_delta": "partial_json", "citations_delta": "citation"}
+    for kind, values in pieces.items():
+        name = fields.get(kind, kind.removesuffix("_delta"))
+        for value in values:
+            delta = {"type": kind, name: value}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+    yield {"type": "content_block_stop", "index": index}
+
+
+BEGUN = {"input_tokens": 3, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 5}
+THOUGHT = {"thinking_delta": ["Let me", " see."], "signature_delta": ["EqQB+/sig=="]}
 STREAM = (
-    {"type": "message_start", "message": body(stop=None, usage={"input_tokens": 3} | {
-        "cache_read_input_tokens": 20, "cache_creation_input_tokens": 5, "output_tokens": 1})},
-    {"type": "content_block_start", "index": 0,
-     "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
-    {"type": "ping"},
-    *({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta"} | piece}
-      for piece in ({"thinking": "Let me"}, {"thinking": " see."})),
-    {"type": "content_block_delta", "index": 0,
-     "delta": {"type": "signature_delta", "signature": "EqQB+/sig=="}},
-    {"type": "content_block_stop", "index": 0},
-    {"type": "content_block_start", "index": 1, "content_block": REDACTED},
-    {"type": "content_block_stop", "index": 1},
-    {"type": "content_block_start", "index": 2, "content_block": said("")},
-    {"type": "content_block_delta", "index": 2, "delta": {"type": "text_delta", "text": "Wait."}},
-    {"type": "content_block_stop", "index": 2},
-    {"type": "content_block_start", "index": 3, "content_block": CALL | {"input": {}}},
-    *({"type": "content_block_delta", "index": 3,
-       "delta": {"type": "input_json_delta", "partial_json": piece}}
-      for piece in ("", '{"wor', 'd": "x"}')),
-    {"type": "content_block_stop", "index": 3},
-    {"type": "content_block_start", "index": 4, "content_block": SECOND},
-    {"type": "content_block_stop", "index": 4},
+    {"type": "message_start", "message": body(stop=None, usage=BEGUN | {"output_tokens": 1})},
+    *streamed(0, THINKING | {"thinking": "", "signature": ""}, **THOUGHT),
+    *streamed(1, REDACTED),
+    *streamed(2, said(""), text_delta=["Wait."]),
+    *streamed(3, CALL | {"input": {}}, input_json_delta=["", '{"wor', 'd": "x"}']),
+    *streamed(4, SECOND),
     {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None},
      "usage": {"cache_read_input_tokens": None, "output_tokens": 7}},
     {"type": "message_stop"},
@@ -178,19 +159,16 @@ STREAM = (
 
 
 def test_a_stream_is_the_message_it_stands_for_also_where_it_ends_early_or_with_an_error():
-    streamed, sent = ask(Messages, events(*STREAM), stream=True)
-    whole, _ = ask(Messages, CALLED)
+    got, sent = ask(Messages, events(*STREAM), stream=True)
     assert sent["stream"] is True
-    assert streamed.message.provider_items == whole.message.provider_items
-    assert streamed.finish_reason == "tool_calls"
-    assert streamed.usage.input_tokens == 28
-    assert (streamed.usage.cached_tokens, streamed.usage.output_tokens) == (20, 7)
-    error = failure(Messages, events(*STREAM[:15]), stream=True)
+    assert got.message.provider_items == ask(Messages, CALLED)[0].message.provider_items
+    assert got.finish_reason == "tool_calls"
+    usage = got.usage
+    assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (28, 20, 7)
+    error = failure(Messages, events(*STREAM[:18]), stream=True)
     assert (error.kind, error.retryable) == ("connection", True)
     assert error.partial == 'Let me see.Wait.{"wor'
-    error = failure(
-        Messages, events(STREAM[0], oops("overloaded_error", "Overloaded")), stream=True
-    )
+    error = failure(Messages, events(STREAM[0], oops("overloaded_error", "Over")), stream=True)
     assert (error.kind, error.retryable) == ("server", True)
 
 
@@ -217,18 +195,11 @@ def test_a_cut_reply_and_a_refusal_without_words_say_why():
 
 @pytest.mark.parametrize(
     ("choice", "sent_choice"),
-    [
-        ("auto", None),
-        ("required", {"type": "any"}),
-        ("none", {"type": "none"}),
-    ],
+    [("auto", None), ("required", {"type": "any"}), ("none", {"type": "none"})],
 )
 def test_the_choice_of_tools_is_an_object(choice, sent_choice):
-    options = ReplyOptions(choice)
-    _, sent = ask(Messages, HELLO, tools=[LOOKUP], options=options)
-    assert sent.get("tool_choice") == sent_choice
-    _, sent = ask(Messages, HELLO, options=options)
-    assert "tool_choice" not in sent
+    ways = [ask(Messages, HELLO, tools=t, options=ReplyOptions(choice)) for t in ([LOOKUP], [])]
+    assert [sent.get("tool_choice") for _, sent in ways] == [sent_choice, None]
 
 
 BUDGET = {"type": "enabled"}
@@ -267,23 +238,23 @@ def test_a_schema_and_stop_sequences_are_named_as_the_api_does():
 
 
 def test_hosted_tools_are_offered_and_what_they_did_is_read_with_citations_of_streams():
+    url = {"url": "https://a.example/"}
     searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}}
-    hits = {"type": "web_search_tool_result", "tool_use_id": "s", "content": [
-        {"type": "web_search_result", "url": "https://a.example/", "title": "A"}]}  # fmt: skip
-    failed = {"type": "web_search_tool_result", "tool_use_id": "t", "content": {
-        "type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}}  # fmt: skip
-    note = {"type": "web_search_result_location", "url": "https://a.example/", "cited_text": "Fri"}
-    answer = reply(body(searched, hits, failed, said("Friday", citations=[note])))
+    hits = [{"type": "web_search_result", "title": "A"} | url]
+    error = {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"}
+    results = [
+        {"type": "web_search_tool_result", "tool_use_id": id_, "content": content}
+        for id_, content in (("s", hits), ("t", error))
+    ]
+    note = {"type": "web_search_result_location", "cited_text": "Fri"} | url
+    answer = reply(body(searched, *results, said("Friday", citations=[note])))
     spec = ToolSpec(name="web_search", description="", parameters={}, hosted="web_search")
     got, sent = ask(Messages, answer, tools=[spec])
     assert sent["tools"] == [{"type": "web_search_20250305", "name": "web_search"} | MARK]
     assert got.usage.hosted_calls == {"search": 1}
     assert got.citations == ("https://a.example/",)
     assert got.hosted_pages == (PageRef(url="https://a.example/", how="returned"),)
-    note = {"type": "web_search_result_location", "url": "https://a.example/"}
-    delta = {"type": "citations_delta", "citation": note}
-    block = ({"type": "content_block_start", "index": 0, "content_block": said("Friday")},
-             {"type": "content_block_delta", "index": 0, "delta": delta})  # fmt: skip
+    block = streamed(0, said("Friday"), citations_delta=[note])
     end = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}}
     got, _ = ask(Messages, events(STREAM[0], *block, end), stream=True)
     assert got.citations == ("https://a.example/",)
@@ -308,11 +279,8 @@ def oops(kind, message):
     ],
 )  # fmt: skip
 def test_errors_are_ours(status, error, kind, retryable, words):
-    def forced(*args, **more):
-        return Messages(*args, **more)
-
-    with pytest.raises(Exception, match=words) as caught:
-        ask(forced, reply(error, status), tools=[LOOKUP], options=ReplyOptions("required"))
+    with pytest.raises(ModelError, match=words) as caught:
+        ask(Messages, reply(error, status), tools=[LOOKUP], options=ReplyOptions("required"))
     assert (caught.value.kind, caught.value.retryable) == (kind, retryable)
 
 
@@ -322,28 +290,28 @@ def test_it_takes_no_seed():
 
 
 def test_names_and_keys_of_the_wrong_provider_are_answered_with_the_right_one(monkeypatch):
+    def made(name="anthropic/claude-opus-5"):
+        return make_model(name, None, {}, own_plugins())
+
     monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
     with pytest.raises(ConfigError, match=r"write anthropic/claude-opus-5, with .*ANTHROPIC_API"):
-        make_model("claude-opus-5", None, {}, own_plugins())
+        made("claude-opus-5")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-proj-0123456789")
     with pytest.raises(ConfigError, match=r"ANTHROPIC_API_KEY is one of openai/NAME.*OPENAI_API"):
-        make_model("anthropic/claude-opus-5", None, {}, own_plugins())
+        made()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
-    assert make_model("anthropic/claude-opus-5", None, {}, own_plugins()).name
+    assert made().name
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-of-a-proxy")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:4000")
-    assert make_model("anthropic/claude-opus-5", None, {}, own_plugins()).name
+    assert made().name
 
 
-def test_the_key_goes_in_its_own_header_to_the_path_with_its_version(monkeypatch):
-    async def run():
-        async with RawServer(HELLO) as server:
-            monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
-            monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
-            await make_model("anthropic/m-1", None, {}, own_plugins()).generate([USER], [])
-            return server.heads
-
-    (head,) = asyncio.run(run())
+async def test_the_key_goes_in_its_own_header_to_the_path_with_its_version(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-0123456789")
+    async with RawServer(HELLO) as server:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url.removesuffix("/v1"))
+        await make_model("anthropic/m-1", None, {}, own_plugins()).generate([USER], [])
+    (head,) = server.heads
     assert head.startswith(b"POST /v1/messages ")
     assert b"x-api-key: sk-ant-0123456789" in head.lower()
     assert b"anthropic-version: 2023-06-01" in head.lower()

@@ -6,15 +6,7 @@ from agent_env.errors import ConfigError
 from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
-from tests.models.raw_server import (
-    LOOKUP,
-    USER,
-    ChatCompletions,
-    ask,
-    events,
-    failure,
-    reply,
-)
+from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply
 
 
 def completion(message, finish_reason="stop", **more):
@@ -32,55 +24,38 @@ def chunk(delta, finish_reason=None):
 
 
 HELLO = completion({"content": "Hello"})
+SYSTEM = Message(role="system", content="Be brief.")
 
 
-def test_text_usage_and_the_servers_name_for_the_model_are_read():
-    usage = {
-        "prompt_tokens": 11,
-        "completion_tokens": 7,
-        "prompt_tokens_details": {"cached_tokens": 4},
-        "completion_tokens_details": {"reasoning_tokens": 5},
-    }
-    got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
+def test_text_and_the_servers_name_for_the_model_are_read():
+    got, _ = ask(ChatCompletions, HELLO)
     assert got.message == Message(role="assistant", content="Hello")
-    assert got.finish_reason == "stop"
-    assert got.model == "m-1-2026"
-    assert got.usage == Usage(
-        input_tokens=11, cached_tokens=4, output_tokens=7, reasoning_tokens=5, source="provider"
-    )
+    assert (got.finish_reason, got.model) == ("stop", "m-1-2026")
+
+
+LITELLM = {"cached_tokens": 200, "cache_write_tokens": 1000, "cache_creation_tokens": 1000}
+LITELLM_OLD = {"cache_creation_input_tokens": 1000, "cache_read_input_tokens": 200}
+OPENROUTER = {"cached_tokens": 3, "cache_write_tokens": 0}
+REASONED = {"completion_tokens_details": {"reasoning_tokens": 5}}
 
 
 @pytest.mark.parametrize(
     ("fields", "cached", "written"),
     [
-        (
-            {
-                "prompt_tokens_details": {
-                    "cached_tokens": 200, "cache_write_tokens": 1000, "cache_creation_tokens": 1000
-                },
-                "cache_creation_input_tokens": 1000,
-                "cache_read_input_tokens": 200,
-            },
-            200,
-            1000,
-        ),
+        ({"prompt_tokens_details": {"cached_tokens": 4}}, 4, None),
+        ({"prompt_tokens_details": LITELLM} | LITELLM_OLD, 200, 1000),
         ({"cache_creation_input_tokens": 7, "cache_read_input_tokens": 0}, 0, 7),
-        ({"prompt_tokens_details": {"cached_tokens": 3, "cache_write_tokens": 0}}, 3, 0),
+        ({"prompt_tokens_details": OPENROUTER}, 3, 0),
         ({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 9}, 5, None),
         ({"cached_tokens": 4}, 4, None),
     ],
-    ids=["litellm", "litellm, old", "openrouter", "deepseek", "kimi"],
-)  # fmt: skip
-def test_tokens_of_a_prompt_cache_are_read_by_every_name(fields, cached, written):
-    usage = {"prompt_tokens": 1250, "completion_tokens": 30} | fields
+    ids=["openai", "litellm", "litellm, old", "openrouter", "deepseek", "kimi"],
+)
+def test_tokens_of_thoughts_and_of_a_prompt_cache_are_read_by_every_name(fields, cached, written):
+    usage = {"prompt_tokens": 1250, "completion_tokens": 30} | REASONED | fields
     got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
-    assert got.usage == Usage(
-        input_tokens=1250,
-        output_tokens=30,
-        cached_tokens=cached,
-        cache_write_tokens=written,
-        source="provider",
-    )
+    read = {"cached_tokens": cached, "cache_write_tokens": written, "reasoning_tokens": 5}
+    assert got.usage == Usage(input_tokens=1250, output_tokens=30, source="provider", **read)
 
 
 @pytest.mark.parametrize(
@@ -90,31 +65,24 @@ def test_tokens_of_a_prompt_cache_are_read_by_every_name(fields, cached, written
 def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
     got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
     assert got.usage == Usage()
-    assert got.usage.source is None
+
+
+def read_calls(*calls, heard=()):
+    answer = completion({"content": None, "tool_calls": calls}, "tool_calls")
+    got, _ = ask(ChatCompletions, answer, messages=[USER, *heard])
+    assert (got.message.content, got.finish_reason) == ("", "tool_calls")
+    return [(each.id, each.arguments) for each in got.message.tool_calls]
 
 
 def test_calls_are_read_with_unique_ids_and_their_arguments_as_json():
-    calls = [call("a", '{"word": "x"}'), call("b", "not json")]
-    got, _ = ask(ChatCompletions, completion({"content": None, "tool_calls": calls}, "tool_calls"))
-    assert got.message.content == ""
-    assert got.finish_reason == "tool_calls"
-    assert got.message.tool_calls == (
-        ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
-        ToolCall(id="b", name="lookup", arguments="not json"),
-    )
-    calls = [call("a", "{}"), call("a", "{}"), call("", "{}"), call("", "{}")]
-    got, _ = ask(ChatCompletions, completion({"tool_calls": calls}))
-    assert [each.id for each in got.message.tool_calls] == ["a", "a_2", "call_1", "call_1_2"]
-    got, _ = ask(ChatCompletions, completion({"tool_calls": [call("a", {"word": "ä"})]}))
-    assert got.message.tool_calls[0].arguments == '{"word": "ä"}'
+    written = ("a", '{"word": "x"}'), ("b", "not json")
+    assert read_calls(*(call(*each) for each in written)) == [*written]
+    ids = [call(id_, "{}") for id_ in ("a", "a", "", "")]
+    assert [id_ for id_, _ in read_calls(*ids)] == ["a", "a_2", "call_1", "call_1_2"]
+    assert read_calls(call("a", {"word": "ä"})) == [("a", '{"word": "ä"}')]
     asked = Message(role="assistant", tool_calls=(ToolCall(id="a", name="f", arguments="{}"),))
     result = Message(role="tool", content="x", tool_call_id="a")
-    got, _ = ask(
-        ChatCompletions,
-        completion({"tool_calls": [call("a", "{}")]}),
-        messages=[USER, asked, result],
-    )
-    assert got.message.tool_calls[0].id == "a_2"
+    assert read_calls(call("a", "{}"), heard=(asked, result)) == [("a_2", "{}")]
 
 
 @pytest.mark.parametrize(
@@ -130,8 +98,7 @@ def test_calls_are_read_with_unique_ids_and_their_arguments_as_json():
     ],
 )
 def test_finish_reasons_are_read(said, read):
-    got, _ = ask(ChatCompletions, completion({"content": "x"}, said))
-    assert got.finish_reason == read
+    assert ask(ChatCompletions, completion({"content": "x"}, said))[0].finish_reason == read
 
 
 def test_refusals_and_citations_are_read():
@@ -143,69 +110,35 @@ def test_refusals_and_citations_are_read():
 
 
 def test_a_conversation_goes_out_in_the_documented_shape():
+    asked = ToolCall(id="a", name="lookup", arguments='{"word": "x"}')
     messages = [
-        Message(role="system", content="Be brief."),
+        SYSTEM,
         USER,
-        Message(
-            role="assistant",
-            content="Wait.",
-            reasoning="hidden",
-            tool_calls=(ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),),
-        ),
+        Message(role="assistant", content="Wait.", reasoning="hidden", tool_calls=(asked,)),
         Message(role="tool", content="an entry", tool_call_id="a"),
     ]
     _, sent = ask(ChatCompletions, HELLO, messages=messages, tools=[LOOKUP])
+    parameters = {"type": "object", "properties": {"word": {"type": "string"}}}
+    function = {"name": "lookup", "description": "Looks a word up.", "parameters": parameters}
+    calls = [call("a", '{"word": "x"}')]
     assert sent == {
         "model": "m-1",
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Which day?"},
-            {
-                "role": "assistant",
-                "content": "Wait.",
-                "tool_calls": [
-                    {
-                        "id": "a",
-                        "type": "function",
-                        "function": {"name": "lookup", "arguments": '{"word": "x"}'},
-                    }
-                ],
-            },
+            {"role": "assistant", "content": "Wait.", "tool_calls": calls},
             {"role": "tool", "content": "an entry", "tool_call_id": "a"},
         ],
-        "tools": [
-            {
-                "type": "function",
-                "function": {
-                    "name": "lookup",
-                    "description": "Looks a word up.",
-                    "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
-                },
-            }
-        ],
+        "tools": [{"type": "function", "function": function}],
     }
 
 
 def test_only_parameters_that_are_set_go_out():
-    chosen = Parameters(
-        temperature=0.0,
-        top_p=0.9,
-        seed=7,
-        max_output_tokens=100,
-        reasoning_effort="low",
-        system_role="developer",
-    )
-    system = Message(role="system", content="Be brief.")
-    _, sent = ask(ChatCompletions, HELLO, messages=[system], parameters=chosen)
-    assert sent == {
-        "model": "m-1",
-        "messages": [{"role": "developer", "content": "Be brief."}],
-        "temperature": 0.0,
-        "top_p": 0.9,
-        "seed": 7,
-        "max_tokens": 100,
-        "reasoning_effort": "low",
-    }
+    set_ = {"temperature": 0.0, "top_p": 0.9, "seed": 7, "reasoning_effort": "low"}
+    chosen = Parameters(max_output_tokens=100, system_role="developer", **set_)
+    _, sent = ask(ChatCompletions, HELLO, messages=[SYSTEM], parameters=chosen)
+    messages = [{"role": "developer", "content": "Be brief."}]
+    assert sent == {"model": "m-1", "messages": messages, "max_tokens": 100} | set_
 
 
 def test_own_seeds_more_fields_and_an_answer_that_is_begun_go_out():
@@ -213,28 +146,23 @@ def test_own_seeds_more_fields_and_an_answer_that_is_begun_go_out():
     _, sent = ask(ChatCompletions, HELLO, messages=begun)
     assert (sent["continue_final_message"], sent["add_generation_prompt"]) == (True, False)
     assert sent["messages"][-1]["role"] == "assistant"
-    _, own = ask(
-        ChatCompletions, HELLO, options=ReplyOptions(seed=5), parameters=Parameters(seed=7)
-    )
-    _, all_calls = ask(ChatCompletions, HELLO, parameters=Parameters(seed=7))
+    seeded = Parameters(seed=7)
+    _, own = ask(ChatCompletions, HELLO, options=ReplyOptions(seed=5), parameters=seeded)
+    _, all_calls = ask(ChatCompletions, HELLO, parameters=seeded)
     assert (own["seed"], all_calls["seed"]) == (5, 7)
     _, bare = ask(ChatCompletions, HELLO, parameters=Parameters(extra_body={"top_k": 20}))
-    assert bare == {"model": "m-1", "messages": [{"role": "user", "content": "Which day?"}],
-                    "top_k": 20}  # fmt: skip
-    system = Message(role="system", content="Be brief.")
+    question = [{"role": "user", "content": "Which day?"}]
+    assert bare == {"model": "m-1", "messages": question, "top_k": 20}
     chosen = Parameters(system_role="user")
-    _, sent = ask(ChatCompletions, HELLO, messages=[system, USER], parameters=chosen)
+    _, sent = ask(ChatCompletions, HELLO, messages=[SYSTEM, USER], parameters=chosen)
     assert sent["messages"] == [{"role": "user", "content": "Be brief.\n\nWhich day?"}]
 
 
-@pytest.mark.parametrize(("choice", "sent_as"), [("required", "required"), ("none", "none")])
-def test_the_tool_choice_of_a_call_goes_out_where_there_are_tools(choice, sent_as):
-    _, sent = ask(ChatCompletions, HELLO, tools=[LOOKUP], options=ReplyOptions(choice))
-    _, bare = ask(ChatCompletions, HELLO, options=ReplyOptions(choice))
-    _, free = ask(ChatCompletions, HELLO, tools=[LOOKUP])
-    assert sent["tool_choice"] == sent_as
-    assert "tool_choice" not in bare
-    assert "tool_choice" not in free
+@pytest.mark.parametrize("choice", ["required", "none"])
+def test_the_tool_choice_of_a_call_goes_out_where_there_are_tools(choice):
+    ways = ([LOOKUP], choice), ((), choice), ([LOOKUP], "auto")
+    sent = [ask(ChatCompletions, HELLO, tools=t, options=ReplyOptions(c))[1] for t, c in ways]
+    assert [each.get("tool_choice") for each in sent] == [choice, None, None]
 
 
 @pytest.mark.parametrize("name", ["messages", "tool_choice", "stream", "temperature"])
@@ -263,29 +191,28 @@ def test_arguments_that_are_no_object_are_wrapped_before_a_server_reads_them_aga
 
 
 def test_a_stream_gives_the_reply_that_a_whole_body_gives():
-    streamed = events(
-        chunk({"role": "assistant", "content": ""}),
-        chunk({"reasoning_content": "Let me "}),
-        chunk({"reasoning_content": "see."}),
-        chunk({"content": "Fri"}),
-        chunk({"content": "day"}),
-        chunk({"tool_calls": [{"index": 0} | call("a", "")]}),
-        chunk({"tool_calls": [{"index": 0, "function": {"arguments": '{"word"'}}]}),
-        chunk({"tool_calls": [{"index": 1} | call("b", "{}")]}),
-        chunk({"tool_calls": [{"index": 0, "function": {"arguments": ': "x"}'}}]}),
-        chunk({}, "tool_calls"),
-        {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
-    )
+    def piece(index, **more):
+        return {"tool_calls": [{"index": index, **more}]}
+
+    deltas = [
+        {"role": "assistant", "content": ""},
+        *({"reasoning_content": text} for text in ("Let me ", "see.")),
+        *({"content": text} for text in ("Fri", "day")),
+        piece(0, **call("a", "")),
+        piece(0, function={"arguments": '{"word"'}),
+        piece(1, **call("b", "{}")),
+        piece(0, function={"arguments": ': "x"}'}),
+    ]
+    usage = {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    streamed = events(*map(chunk, deltas), chunk({}, "tool_calls"), usage)
     got, sent = ask(ChatCompletions, streamed, stream=True)
     assert (sent["stream"], sent["stream_options"]) == (True, {"include_usage": True})
+    calls = [
+        ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
+        ToolCall(id="b", name="lookup", arguments="{}"),
+    ]
     assert got.message.model_copy(update={"provider_fields": None}) == Message(
-        role="assistant",
-        content="Friday",
-        reasoning="Let me see.",
-        tool_calls=(
-            ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),
-            ToolCall(id="b", name="lookup", arguments="{}"),
-        ),
+        role="assistant", content="Friday", reasoning="Let me see.", tool_calls=calls
     )
     assert got.finish_reason == "tool_calls"
     assert got.usage == Usage(input_tokens=3, output_tokens=2, source="provider")

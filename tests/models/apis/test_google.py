@@ -1,4 +1,3 @@
-import json
 from functools import partial
 
 import pytest
@@ -14,20 +13,11 @@ from tests.models.raw_server import KEY, LOOKUP, USER, ask, events, failure, rep
 Gemini = partial(ApiModel, google.API, permit=own_call())
 TEXT = {"text": "Friday."}
 THOUGHT = {"text": "I look it up.", "thought": True}
-SIGNED = {
-    "functionCall": {"id": "c1", "name": "lookup", "args": {"word": "x"}},
-    "thoughtSignature": "c2lnbmVk",
-}
+CALL = {"id": "c1", "name": "lookup", "args": {"word": "x"}}
+SIGNED = {"functionCall": CALL, "thoughtSignature": "c2lnbmVk"}
 SECOND = {"functionCall": {"id": "c2", "name": "lookup", "args": {"word": "y"}}}
-DECLARED = {
-    "functionDeclarations": [
-        {
-            "name": "lookup",
-            "description": "Looks a word up.",
-            "parametersJsonSchema": LOOKUP.parameters,
-        }
-    ]
-}
+ABOUT = {"name": "lookup", "description": "Looks a word up."}
+DECLARED = {"functionDeclarations": [ABOUT | {"parametersJsonSchema": LOOKUP.parameters}]}
 
 
 def said(*parts, reason="STOP", **more):
@@ -48,14 +38,8 @@ def conversation(*parts, model="gemini-3-pro-preview", **more):
 
 
 def test_text_thoughts_usage_and_the_models_version_are_read():
-    usage = {
-        "promptTokenCount": 11,
-        "toolUsePromptTokenCount": 5,
-        "cachedContentTokenCount": 4,
-        "candidatesTokenCount": 2,
-        "thoughtsTokenCount": 7,
-        "totalTokenCount": 25,
-    }
+    usage = {"promptTokenCount": 11, "toolUsePromptTokenCount": 5, "cachedContentTokenCount": 4}
+    usage |= {"candidatesTokenCount": 2, "thoughtsTokenCount": 7, "totalTokenCount": 25}
     body = said(THOUGHT, TEXT, usageMetadata=usage, modelVersion="m-1-001")
     got, _ = ask(Gemini, reply(body))
     assert (got.message.content, got.message.reasoning) == ("Friday.", "I look it up.")
@@ -67,33 +51,25 @@ def test_text_thoughts_usage_and_the_models_version_are_read():
 
 
 def test_a_request_has_the_fields_that_the_api_documents_and_no_others():
-    chosen = Parameters(
-        temperature=0.0,
-        top_p=0.5,
-        max_output_tokens=9,
-        extra_body={"generationConfig": {"topK": 3}},
-    )
-    schema = {"type": "object"}
-    options = ReplyOptions("required", seed=5, schema=schema, stop=("END",))
-    system = Message(role="system", content="Be brief.")
-    answer = reply(said({"text": "{}"}))
-    _, sent = ask(
-        Gemini, answer, messages=[system, USER], tools=[LOOKUP], parameters=chosen, options=options
-    )
+    schema, extra = {"type": "object"}, {"generationConfig": {"topK": 3}}
+    how = {
+        "parameters": Parameters(temperature=0.0, top_p=0.5, max_output_tokens=9, extra_body=extra),
+        "options": ReplyOptions("required", seed=5, schema=schema, stop=("END",)),
+    }
+    messages = [Message(role="system", content="Be brief."), USER]
+    _, sent = ask(Gemini, reply(said({"text": "{}"})), messages=messages, tools=[LOOKUP], **how)
+    sampling = {"temperature": 0.0, "topP": 0.5, "seed": 5, "topK": 3}
     assert sent == {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [{"role": "user", "parts": [{"text": "Which day?"}]}],
         "tools": [DECLARED],
         "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
-        "generationConfig": {
-            "temperature": 0.0,
-            "topP": 0.5,
-            "seed": 5,
+        "generationConfig": sampling
+        | {
             "maxOutputTokens": 9,
             "stopSequences": ["END"],
             "responseMimeType": "application/json",
             "responseJsonSchema": schema,
-            "topK": 3,
         },
     }
 
@@ -119,53 +95,53 @@ def test_thinking_is_a_budget_or_a_level_by_the_models_generation(model, effort,
 
 def test_parts_go_back_as_they_were_with_their_ids_or_without():
     sent = conversation(THOUGHT, SIGNED, SECOND)
+    responses = [
+        {"functionResponse": {"id": id_, "name": "lookup", "response": {"result": f"about {id_}"}}}
+        for id_ in ("c1", "c2")
+    ]
     assert sent["contents"] == [
         {"role": "user", "parts": [{"text": "Which day?"}]},
         {"role": "model", "parts": [THOUGHT, SIGNED, SECOND]},
-        {
-            "role": "user",
-            "parts": [
-                {"functionResponse": {"id": id_, "name": "lookup", "response": {"result": text}}}
-                for id_, text in (("c1", "about c1"), ("c2", "about c2"))
-            ],
-        },
+        {"role": "user", "parts": responses},
     ]
     bare = {"functionCall": {"name": "lookup", "args": {}}}
-    sent = conversation(bare, bare)
-    assert sent["contents"][1]["parts"] == [bare, bare]
-    assert [list(each["functionResponse"]) for each in sent["contents"][2]["parts"]] == [
-        ["name", "response"]
-    ] * 2
+    _, said_, heard = conversation(bare, bare)["contents"]
+    assert said_["parts"] == [bare, bare]
+    assert [[*each["functionResponse"]] for each in heard["parts"]] == [["name", "response"]] * 2
+
+
+def test_an_id_that_comes_twice_is_changed_in_the_part_too():
     first, _ = ask(Gemini, reply(said(SIGNED)))
     messages = [USER, first.message, result("c1", "nothing")]
     again, _ = ask(Gemini, reply(said(SIGNED)), messages=messages, tools=[LOOKUP])
-    (call,) = again.message.tool_calls
-    assert call.id == "c1_2"
-    changed = {**SIGNED, "functionCall": {**SIGNED["functionCall"], "id": "c1_2"}}
-    assert again.message.provider_items == (changed,)
+    assert [call.id for call in again.message.tool_calls] == ["c1_2"]
+    assert again.message.provider_items == ({**SIGNED, "functionCall": CALL | {"id": "c1_2"}},)
 
 
 def test_another_models_call_goes_out_with_the_mark_that_the_documents_name(monkeypatch):
     call = ToolCall(id="a", name="lookup", arguments='{"word": "x"}')
     theirs = Message(role="assistant", content="Wait.", tool_calls=(call,))
     messages = [USER, theirs, result("a", "nothing")]
-    own = {"functionCall": {"id": "a", "name": "lookup", "args": {"word": "x"}}}
-    _, sent = ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP])
-    assert sent["contents"][1]["parts"] == [{"text": "Wait."}, own]
-    monkeypatch.setattr(google, "SIGNING_MODELS", google.re.compile("m-1"))
-    _, sent = ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP])
+    own = {"functionCall": CALL | {"id": "a"}}
     mark = {"thoughtSignature": "skip_thought_signature_validator"}
-    assert sent["contents"][1]["parts"] == [{"text": "Wait."}, own | mark]
+    for expected in (own, own | mark):
+        _, sent = ask(Gemini, reply(said(TEXT)), messages=messages, tools=[LOOKUP])
+        assert sent["contents"][1]["parts"] == [{"text": "Wait."}, expected]
+        monkeypatch.setattr(google, "SIGNING_MODELS", google.re.compile("m-1"))
+
+
+def piece(*parts):
+    return {"candidates": [{"content": {"parts": list(parts)}}]}
 
 
 def test_a_streams_texts_are_joined_but_never_across_a_signature():
     end = {"text": "", "thoughtSignature": "ZW5k"}
     usage = {"promptTokenCount": 3, "candidatesTokenCount": 2}
     stream = events(
-        {"candidates": [{"content": {"role": "model", "parts": [THOUGHT]}}]},
-        {"candidates": [{"content": {"parts": [{"text": " More.", "thought": True}]}}]},
-        {"candidates": [{"content": {"parts": [{"text": "Fri"}]}}]},
-        {"candidates": [{"content": {"parts": [{"text": "day."}, SIGNED, SECOND]}}]},
+        piece(THOUGHT),
+        piece({"text": " More.", "thought": True}),
+        piece({"text": "Fri"}),
+        piece({"text": "day."}, SIGNED, SECOND),
         said(end, usageMetadata=usage, modelVersion="m-1"),
     )
     got, sent = ask(Gemini, stream, stream=True)
@@ -177,15 +153,12 @@ def test_a_streams_texts_are_joined_but_never_across_a_signature():
 
 
 def test_a_stream_that_ends_early_reports_an_error_or_loops():
-    piece = {"candidates": [{"content": {"parts": [{"text": "Fri"}, SIGNED]}}]}
-    error = failure(Gemini, events(piece), stream=True)
+    begun = piece({"text": "Fri"}, SIGNED)
+    error = failure(Gemini, events(begun), stream=True)
     assert (error.retryable, error.partial) == (True, 'Frilookup{"word": "x"}')
     status = {"error": {"code": 503, "message": "Overloaded.", "status": "UNAVAILABLE"}}
-    assert failure(Gemini, events(piece, status), stream=True).kind == "server"
-    pieces = [
-        {"candidates": [{"content": {"parts": [{"text": "and so it goes on "}]}}]}
-        for _ in range(400)
-    ]
+    assert failure(Gemini, events(begun, status), stream=True).kind == "server"
+    pieces = [piece({"text": "and so it goes on "})] * 400
     got, _ = ask(Gemini, events(*pieces, said(TEXT)), stream=True)
     assert got.finish_reason == "repetition"
 
@@ -290,4 +263,4 @@ def test_hosted_tools_are_googles_and_what_the_api_has_no_switch_for_is_said():
     _, sent = ask(Gemini, reply(said(TEXT)), tools=[hosted, LOOKUP])
     assert sent["tools"] == [DECLARED, {"googleSearch": {}}]
     assert sent["toolConfig"] == {"includeServerSideToolInvocations": True}
-    assert json.dumps(google.API.headers(KEY)) == f'{{"x-goog-api-key": "{KEY}"}}'
+    assert google.API.headers(KEY) == {"x-goog-api-key": KEY}

@@ -5,20 +5,10 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
 from tests.models.raw_server import LOOKUP, USER, Responses, ask, events, failure, reply
 
-REASONING = {
-    "type": "reasoning",
-    "id": "rs_1",
-    "summary": [{"type": "summary_text", "text": "Let me see."}],
-    "encrypted_content": "AAAA",
-}
-CALL = {
-    "type": "function_call",
-    "id": "fc_1",
-    "call_id": "a",
-    "name": "lookup",
-    "arguments": '{"word": "x"}',
-    "status": "completed",
-}
+REASONING = {"type": "reasoning", "id": "rs_1", "encrypted_content": "AAAA"}
+REASONING |= {"summary": [{"type": "summary_text", "text": "Let me see."}]}
+WRITTEN = {"type": "function_call", "call_id": "a", "name": "lookup", "arguments": '{"word": "x"}'}
+CALL = WRITTEN | {"id": "fc_1", "status": "completed"}
 
 
 def said(*parts):
@@ -34,15 +24,12 @@ def response(*output, **more):
 
 
 HELLO = reply(response(said(text("Hello"))))
+SYSTEM = Message(role="system", content="Be brief.")
 
 
 def test_text_usage_and_the_servers_name_for_the_model_are_read():
-    usage = {
-        "input_tokens": 11,
-        "input_tokens_details": {"cached_tokens": 4},
-        "output_tokens": 7,
-        "output_tokens_details": {"reasoning_tokens": 5},
-    }
+    usage = {"input_tokens": 11, "input_tokens_details": {"cached_tokens": 4}}
+    usage |= {"output_tokens": 7, "output_tokens_details": {"reasoning_tokens": 5}}
     got, _ = ask(Responses, reply(response(said(text("Hello")), usage=usage)))
     assert (got.message.content, got.finish_reason, got.model) == ("Hello", "stop", "m-1-2026")
     assert got.usage == Usage(
@@ -60,8 +47,7 @@ def test_usage_that_nobody_told_is_none_and_has_no_source(usage):
 
 def test_reasoning_text_and_calls_are_read_and_the_items_kept_as_they_were():
     got, _ = ask(Responses, reply(response(REASONING, said(text("Wait.")), CALL)))
-    assert got.message.content == "Wait."
-    assert got.message.reasoning == "Let me see."
+    assert (got.message.content, got.message.reasoning) == ("Wait.", "Let me see.")
     assert got.message.tool_calls == (ToolCall(id="a", name="lookup", arguments='{"word": "x"}'),)
     assert got.message.provider_items == (REASONING, said(text("Wait.")), CALL)
     assert got.finish_reason == "tool_calls"
@@ -70,8 +56,9 @@ def test_reasoning_text_and_calls_are_read_and_the_items_kept_as_they_were():
 def test_a_turn_goes_back_as_it_was_or_is_put_into_items():
     first, _ = ask(Responses, reply(response(REASONING, CALL)))
     entry = Message(role="tool", content="an entry", tool_call_id="a")
-    system = Message(role="system", content="Be brief.")
-    _, sent = ask(Responses, HELLO, messages=[system, USER, first.message, entry], tools=[LOOKUP])
+    _, sent = ask(Responses, HELLO, messages=[SYSTEM, USER, first.message, entry], tools=[LOOKUP])
+    parameters = {"type": "object", "properties": {"word": {"type": "string"}}}
+    told = {"name": "lookup", "description": "Looks a word up.", "parameters": parameters}
     assert sent == {
         "model": "m-1",
         "input": [
@@ -82,82 +69,63 @@ def test_a_turn_goes_back_as_it_was_or_is_put_into_items():
             {"type": "function_call_output", "call_id": "a", "output": "an entry"},
         ],
         "store": False,
-        "tools": [
-            {
-                "type": "function",
-                "name": "lookup",
-                "description": "Looks a word up.",
-                "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
-                "strict": False,
-            }
-        ],
+        "tools": [{"type": "function", "strict": False} | told],
     }
     call = ToolCall(id="a", name="lookup", arguments="broken")
     turn = Message(role="assistant", content="Wait.", tool_calls=(call,))
     _, sent = ask(Responses, HELLO, messages=[USER, turn])
-    assert sent["input"][1:] == [
-        {"role": "assistant", "content": "Wait."},
-        {
-            "type": "function_call",
-            "call_id": "a",
-            "name": "lookup",
-            "arguments": '{"unreadable": "broken"}',
-        },
-    ]
+    broken = WRITTEN | {"arguments": '{"unreadable": "broken"}'}
+    assert sent["input"][1:] == [{"role": "assistant", "content": "Wait."}, broken]
 
 
 @pytest.mark.parametrize("how", [{"is_same_server": False}, {"echo": "never"}])
 def test_items_do_not_go_to_another_server_or_where_nothing_shall_go_back(how):
     first, _ = ask(Responses, reply(response(REASONING, CALL)))
     _, sent = ask(Responses, HELLO, messages=[USER, first.message], **how)
-    call = {"type": "function_call", "call_id": "a", "name": "lookup"}
-    assert sent["input"][1:] == [call | {"arguments": '{"word": "x"}'}]
+    assert sent["input"][1:] == [WRITTEN]
 
 
 def test_repeated_and_empty_call_ids_are_made_unique_in_the_items_too():
-    empty = CALL | {"call_id": ""}
-    got, _ = ask(Responses, reply(response(CALL, CALL, empty)))
-    assert [call.id for call in got.message.tool_calls] == ["a", "a_2", "call_1"]
-    assert [item["call_id"] for item in got.message.provider_items] == ["a", "a_2", "call_1"]
+    got, _ = ask(Responses, reply(response(CALL, CALL, CALL | {"call_id": ""})))
+    items = [item["call_id"] for item in got.message.provider_items]
+    assert [call.id for call in got.message.tool_calls] == items == ["a", "a_2", "call_1"]
 
 
 def test_only_parameters_that_are_set_go_out():
-    chosen = Parameters(
-        temperature=0.0,
-        top_p=0.9,
-        max_output_tokens=100,
-        reasoning_effort="low",
-        system_role="developer",
-    )
-    messages = [Message(role="system", content="Be brief.")]
-    options = ReplyOptions("required")
-    _, sent = ask(
-        Responses, HELLO, messages=messages, tools=[LOOKUP], parameters=chosen, options=options
-    )
+    set_ = {"temperature": 0.0, "top_p": 0.9, "max_output_tokens": 100}
+    chosen = Parameters(reasoning_effort="low", system_role="developer", **set_)
+    how = {"parameters": chosen, "options": ReplyOptions("required")}
+    _, sent = ask(Responses, HELLO, messages=[SYSTEM], tools=[LOOKUP], **how)
     sent.pop("tools")
-    assert sent == {
-        "model": "m-1",
-        "input": [{"role": "developer", "content": "Be brief."}],
-        "store": False,
-        "include": ["reasoning.encrypted_content"],
-        "tool_choice": "required",
-        "temperature": 0.0,
-        "top_p": 0.9,
-        "max_output_tokens": 100,
-        "reasoning": {"effort": "low"},
-    }
+    assert (
+        sent
+        == {
+            "model": "m-1",
+            "input": [{"role": "developer", "content": "Be brief."}],
+            "store": False,
+            "include": ["reasoning.encrypted_content"],
+            "tool_choice": "required",
+            "reasoning": {"effort": "low"},
+        }
+        | set_
+    )
 
 
-def test_cut_filtered_and_refused_responses_say_so():
-    details = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
-    got, _ = ask(Responses, reply(response(said(text("Fri")), **details)))
-    assert (got.message.content, got.finish_reason) == ("Fri", "length")
-    details = {"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
-    filtered, _ = ask(Responses, reply(response(said(text("")), **details)))
-    refusal = {"type": "refusal", "refusal": "I will not."}
-    refused, _ = ask(Responses, reply(response(said(refusal))))
-    assert filtered.finish_reason == "refused"
-    assert (refused.message.content, refused.finish_reason) == ("I will not.", "refused")
+REFUSAL = {"type": "refusal", "refusal": "I will not."}
+
+
+@pytest.mark.parametrize(
+    ("part", "reason", "read"),
+    [
+        (text("Fri"), "max_output_tokens", ("Fri", "length")),
+        (text(""), "content_filter", ("", "refused")),
+        (REFUSAL, None, ("I will not.", "refused")),
+    ],
+)
+def test_cut_filtered_and_refused_responses_say_so(part, reason, read):
+    details = {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
+    got, _ = ask(Responses, reply(response(said(part), **details)))
+    assert (got.message.content, got.finish_reason) == read
 
 
 def test_cited_urls_are_kept_once_each():
@@ -176,11 +144,9 @@ def test_a_stream_gives_the_response_of_its_last_event_or_of_its_items_and_else_
     got, sent = ask(Responses, streamed, stream=True)
     assert sent["stream"] is True
     assert (got.message.content, got.finish_reason) == ("Friday", "stop")
-    streamed = events(
-        {"type": "response.output_item.done", "item": CALL},
-        {"type": "response.completed", "response": response()},
-    )
-    got, _ = ask(Responses, streamed, stream=True)
+    done = {"type": "response.output_item.done", "item": CALL}
+    end = {"type": "response.completed", "response": response()}
+    got, _ = ask(Responses, events(done, end), stream=True)
     assert got.message.provider_items == (CALL,)
     error = failure(Responses, events({"type": "response.created", "response": {}}), stream=True)
     assert "ended the stream before the reply was complete" in str(error)
@@ -188,15 +154,15 @@ def test_a_stream_gives_the_response_of_its_last_event_or_of_its_items_and_else_
 
 
 def test_a_failed_response_is_an_error_whole_and_streamed():
-    failed = response(status="failed", error={"code": "server_error", "message": "it broke"})
+    about = {"code": "server_error", "message": "it broke"}
+    failed = response(status="failed", error=about)
     for answer, stream in (
         (reply(failed), False),
         (events({"type": "response.failed", "response": failed}), True),
-        (events({"type": "error", "code": "server_error", "message": "it broke"}), True),
+        (events({"type": "error"} | about), True),
     ):
         error = failure(Responses, answer, stream=stream)
-        assert "it broke" in str(error)
-        assert error.retryable
+        assert ("it broke" in str(error), error.retryable) == (True, True)
 
 
 @pytest.mark.parametrize("status", ["completed", "queued", "in_progress", "cancelled"])
@@ -214,10 +180,7 @@ def test_a_response_without_output_is_an_error(status):
         (CALL | {"arguments": '{"word": "'}, 16, "length"),
     ],
 )
-def test_a_reply_of_the_greatest_length_is_cut_though_the_server_calls_it_completed(
-    output, used, reason
-):
-    chosen = Parameters(max_output_tokens=16)
-    usage = {"input_tokens": 5, "output_tokens": used}
-    got, _ = ask(Responses, reply(response(output, usage=usage)), parameters=chosen)
+def test_a_reply_of_the_greatest_length_is_cut_though_called_completed(output, used, reason):
+    answer = reply(response(output, usage={"input_tokens": 5, "output_tokens": used}))
+    got, _ = ask(Responses, answer, parameters=Parameters(max_output_tokens=16))
     assert got.finish_reason == reason

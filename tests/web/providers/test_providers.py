@@ -6,15 +6,7 @@ import pytest
 
 from agent_env.errors import SearchError, ToolError
 from agent_env.records.pages import Hit
-from tests.web.providers.services import (
-    KEY,
-    NAMES,
-    body_of,
-    reply,
-    row_of,
-    search,
-    two_results,
-)
+from tests.web.providers.services import KEY, NAMES, body_of, reply, row_of, search, two_results
 
 
 def test_every_provider_gives_title_address_and_plain_snippet():
