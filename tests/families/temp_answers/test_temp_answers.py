@@ -1,6 +1,7 @@
 """The family: made from a seed, solved a second time, scored as numbers."""
 
 import ast
+import json
 
 import pytest
 
@@ -15,8 +16,11 @@ from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.family import by_digest
 from tests.ended import ended
+from tests.tables import tables
 
 BASE = Condition(name="base")
+TABLES = tables(__file__)
+CASES = TABLES["cases"]
 
 
 def made(count=240, seed=5, **options):
@@ -33,8 +37,6 @@ def written(question):
     """The right answer in the form that is asked for."""
     if not question.keys:
         return f"Step by step.\nFinal Answer: {question.gold[0]}"
-    import json
-
     return json.dumps({"explanation": "so"} | ast.literal_eval(question.label))
 
 
@@ -42,19 +44,25 @@ def questions(found):
     return [time_question(sample) for sample in found.samples]
 
 
+def solved(found, task):
+    """The second solver's answer to each question, with its metrics."""
+    for question in questions(found):
+        (text, _) = next_step(Turn(task.prompt(question, BASE), (), True))
+        yield question, text, score(question, episode(question, text)).metrics
+
+
 def test_kinds_seeds_and_answers():
     assert made(60)[0] == made(60)[0]
     assert made(60)[0].samples != made(60, seed=6)[0].samples
     found = questions(made()[0])
-    assert len(found) == 240
-    assert len({(q.question, q.materials) for q in found}) == 240
+    assert len(found) == len({(q.question, q.materials) for q in found}) == 240
     assert {q.split for q in found} == {"table", "arithmetic", "semantic"}
     assert {q.question_type for q in found} >= {
         "age", "year", "days", "months", "since", "add_subtract", "duration", "multi_op",
         "schedule", "timezone", "trick", "event_at_what_time", "relation_duration", "first_last",
         "before_after", "overlap", "date", "years",
     }  # fmt: skip
-    for question in questions(made()[0]):
+    for question in found:
         right = score(question, episode(question, written(question))).metrics
         assert (right["exact_match"], right["format_kept"]) == (1.0, 1.0)
         if question.kind == "number":
@@ -75,21 +83,16 @@ def test_kinds_seeds_and_answers():
 @pytest.mark.parametrize("shots", [0, 2])
 def test_a_second_solver_agrees_whatever_the_prompt(turns, shots):
     found, task = made(240 if not shots else 60, turns=turns, shots=shots)
-    for question in questions(found):
-        messages = task.prompt(question, BASE)
-        step = next_step(Turn(messages, (), True))
-        metrics = score(question, episode(question, step[0])).metrics
-        assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
+    for question, _, metrics in solved(found, task):
+        assert metrics["exact_match"] == 1.0, question.question
 
 
 def test_easy_questions_prompts_and_begun_objects():
     found, task = made(60, level="easy", shots=2)
     sizes = {len(table.rows) for table in found.tables}
     assert sizes == {3, 4}  # facts of a graph; the person's name and the entries
-    for question in questions(found):
-        step = next_step(Turn(task.prompt(question, BASE), (), True))
-        metrics = score(question, episode(question, step[0])).metrics
-        assert (question.question, metrics["exact_match"]) == (question.question, 1.0)
+    for question, _, metrics in solved(found, task):
+        assert metrics["exact_match"] == 1.0, question.question
     found, task = made(60, shots=2)
     for question in questions(found):
         (*_, last) = task.prompt(question, BASE)
@@ -99,9 +102,8 @@ def test_easy_questions_prompts_and_begun_objects():
     found, chat = made(9, shots=3)
     _, one = made(9, shots=3, turns="one")
     for question in questions(found):
-        roles = [message.role for message in chat.prompt(question, BASE)]
-        assert roles[0] == "system"
-        assert roles[-1] == "user"
+        system, *roles, user = [message.role for message in chat.prompt(question, BASE)]
+        assert (system, user) == ("system", "user")
         assert roles.count("assistant") in (1, 2, 3)
         assert [message.role for message in one.prompt(question, BASE)] == ["user"]
     by_keys = {bool(q.keys): q for q in questions(made(6)[0])}
@@ -118,43 +120,16 @@ def test_easy_questions_prompts_and_begun_objects():
         begun = task.prompt(question, BASE)[-1].role == "assistant"
         assert begun == bool(question.keys)
         assert task.prompt(question, parse_condition("python"))[-1].role == "user"
-    for question in questions(found):
-        messages = task.prompt(question, BASE)
-        step = next_step(Turn(messages, (), True))
-        assert step[0].startswith(' "I') or not question.keys
-        metrics = score(question, episode(question, step[0])).metrics
+    for question, text, metrics in solved(found, task):
+        assert text.startswith(' "I') or not question.keys
         assert (metrics["exact_match"], metrics["format_kept"]) == (1.0, 1.0)
 
 
-CLOCKED = {"X": "hours", "Y": "minutes", "Z": "seconds"}
-DAY = ("date", "days", 7404, "April 10, 1990", {})
-LATER = ("duration", "seconds", 113840, "day 1, time 07:37:20", {"day": "day", "time": "time"})
-MONTH = ("month", "months", 12 * 1990 + 3, "April 1990", {})
-
-
-@pytest.mark.parametrize(
-    ("asked", "text", "answer"),
-    [
-        (DAY, "Final Answer: 10 April 1990", "April 10, 1990"),
-        (DAY, "Final Answer: 1990-04-11", "1990-04-11"),
-        (DAY, "Final Answer: March 15, 44 BC", "0044-03-15 BC"),
-        (DAY, "Final Answer: March 5, 476 AD", "0476-03-05"),
-        (("year", "years", -43, "44 BC", {}), "Final Answer: 44 BC", "44 BC"),
-        (("year", "years", -43, "44 BC", {}), "Final Answer: 45 BC", "45 BC"),
-        (MONTH, "Final Answer: 1990-04", "April 1990"),
-        (MONTH, "Final Answer: May 1990", "1990-05"),
-        (("duration", "seconds", 24095, "X 6, Y 41, Z 35", CLOCKED),
-         '{"X": 6, "Y": 42, "Z": 35}', "X 6, Y 42, Z 35"),
-        (LATER, '{"day": 1, "time": "07:37:20"}', "day 1, time 07:37:20"),
-        (LATER, '{"day": 0, "time": "23:37:21"}', "day 0, time 23:37:21"),
-        (("time", "seconds", 27440, "07:37:20", {}), "Final Answer: 07:37:21", "07:37:21"),
-        (("number", "days", 29, "29", {}), "Final Answer: 30", "30"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("asked", "text", "answer"), CASES["shown"])
 def test_an_answer_is_shown_as_the_gold_is_written_and_never_as_a_number_of_ours(
     asked, text, answer
 ):
-    kind, unit, amount, gold, keys = asked
+    kind, unit, amount, gold, keys = TABLES["asked"][asked]
     question = TimeQuestion(
         id="t", task="temp-answers", gold=(gold,), split="table", question_type="", question="?",
         form="", kind=kind, unit=unit, amount=amount, label=gold, answer_format="", answer_unit="",
@@ -163,34 +138,12 @@ def test_an_answer_is_shown_as_the_gold_is_written_and_never_as_a_number_of_ours
     assert score(question, episode(question, text)).answer == (answer,)
 
 
-@pytest.mark.parametrize(
-    ("entry", "infinitive", "gerund"),
-    [
-        ("Joined Calvera Rovers", "join Calvera Rovers", "joining Calvera Rovers"),
-        ("Left Calvera Rovers", "leave Calvera Rovers", "leaving Calvera Rovers"),
-        ("Began to manage Ota", "begin to manage Ota", "beginning to manage Ota"),
-        ("Ceased to manage Ota", "cease to manage Ota", "ceasing to manage Ota"),
-        ("Took office as Mayor", "take office as Mayor", "taking office as Mayor"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "infinitive", "gerund"), CASES["entries"])
 def test_entries_are_asked_for_in_plain_sentences(entry, infinitive, gerund):
     assert (do(entry), doing(entry)) == (infinitive, gerund)
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("How old was Ann Lee, in full years, on joining Ota Rovers?", 19),
-        ("How many days after joining Ota Rovers did Ann Lee leave Ota Rovers?", 366),
-        ("How many full months after joining Ota Rovers did Ann Lee leave Ota Rovers?", 12),
-        ("In which year did Ann Lee leave Ota Rovers?", 1921),
-        ("In which year was the last event in the career of Ann Lee?", 1921),
-        ("On what date did Ann Lee join Ota Rovers?", "March 1, 1920"),
-        ("An anniversary is kept on the same day of the year, or on February 28 in a year without "
-         "a February 29. On what date is the 5th anniversary of Ann Lee joining Ota Rovers?",
-         "March 01, 1925"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "answer"), CASES["solved"])
 def test_the_second_solver_reads_them_as_a_plain_reader_does(question, answer):
     table = {"Born": "March 2, 1900", "Joined Ota Rovers": "March 1, 1920",
              "Left Ota Rovers": "March 2, 1921"}  # fmt: skip

@@ -1,10 +1,14 @@
-"""What holds of every calendar system alike."""
+"""What holds of every calendar system alike; what libraries of other origin say of each."""
 
 import subprocess
 import sys
 from datetime import date, timedelta
+from pathlib import Path
 
+import astronomy
+import jdatetime
 import pytest
+from convertdate import coptic, hebrew, indian_civil
 
 from agent_env.temporal.systems.base import CalendarDate, CalendarError, NoSuchDate, OutOfRange
 from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_calendar, open_day_names
@@ -12,39 +16,7 @@ from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_cale
 each_calendar = pytest.mark.parametrize("name", CALENDARS)
 each_day_names = pytest.mark.parametrize("name", DAY_NAMES)
 DAY = timedelta(days=1)
-
-
-KNOWN_DAYS = """
-coptic 1740 1 1 2023-09-12 Nayrouz after a leap year
-coptic 1741 1 1 2024-09-11
-coptic 1740 4 29 2024-01-08
-coptic 1739 13 6 2023-09-11
-ethiopic 1888 6 23 1896-03-01 the battle of Adwa
-ethiopic 2000 1 1 2007-09-12 the millennium
-ethiopic 2016 1 1 2023-09-12
-ethiopic 2017 1 1 2024-09-11 Enkutatash
-ethiopic 2017 1 17 2024-09-27 Meskel
-hebrew 5708 2 5 1948-05-14 declaration of independence
-hebrew 5784 7 1 2023-09-16 Rosh Hashanah
-hebrew 5785 7 1 2024-10-03
-hebrew 5784 9 25 2023-12-08 Hanukkah
-hebrew 5784 13 14 2024-03-24 Purim
-hebrew 5784 1 15 2024-04-23 Passover
-indian-civil 1869 5 24 1947-08-15 independence
-indian-civil 1871 11 6 1950-01-26 the republic
-indian-civil 1879 1 1 1957-03-22 the calendar's first day in force
-indian-civil 1946 1 1 2024-03-21
-islamic 1421 1 1 2000-04-06
-islamic 1444 12 10 2023-06-28 Eid al-Adha
-islamic 1445 9 1 2024-03-11 first of Ramadan
-islamic 1445 10 1 2024-04-10 Eid al-Fitr
-islamic 1446 1 1 2024-07-07
-persian 1304 1 11 1925-03-31 adopted by law
-persian 1357 11 22 1979-02-11 the revolution's anniversary
-persian 1400 1 1 2021-03-21
-persian 1403 1 1 2024-03-20
-persian 1403 12 30 2025-03-20
-""".strip().splitlines()
+KNOWN_DAYS = (Path(__file__).parent / "data" / "known_days.txt").read_text().splitlines()
 
 
 @pytest.mark.parametrize("known", KNOWN_DAYS)
@@ -55,16 +27,77 @@ def test_known_days_convert_both_ways(known):
     assert open_calendar(name).from_gregorian(date.fromisoformat(day)) == when
 
 
+def ethiopic_of(day):
+    year, month, number = coptic.from_gregorian(day.year, day.month, day.day)
+    return year + 276, month, number
+
+
+def persian_of(day):
+    when = jdatetime.date.fromgregorian(date=day)
+    return when.year, when.month, when.day
+
+
+OTHERS = {
+    "coptic": lambda day: coptic.from_gregorian(day.year, day.month, day.day),
+    "ethiopic": ethiopic_of,
+    "hebrew": lambda day: hebrew.from_gregorian(day.year, day.month, day.day),
+    "indian-civil": lambda day: indian_civil.from_gregorian(day.year, day.month, day.day),
+    "persian": persian_of,
+}
+"""By convertdate and jdatetime."""
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_month_of_the_range_agrees_with_another_library(name):
+    """Where all months begin alike, all their days agree, as both sides count them off; the
+    comparison of each single day is made by benchmarks/calendar_agreement.py."""
+    calendar = open_calendar(name)
+    begins = [span.first for span in calendar.months_between(calendar.first, calendar.last)]
+    for day in (*begins, calendar.last):
+        ours = calendar.from_gregorian(day)
+        assert (ours.year, ours.month, ours.day) == OTHERS[name](day), day
+
+
+def test_persian_years_begin_by_the_equinox():
+    """Every seventh year and those in which it comes closest to noon; all in the benchmark."""
+    for year in (*range(1799, 2124, 7), 1831, 1930, 2091):
+        equinox = astronomy.Seasons(year).mar_equinox.Utc().replace(tzinfo=None)
+        day = (equinox + timedelta(hours=3.5 + 12)).date()
+        assert open_calendar("persian").from_gregorian(day) == CalendarDate(year - 621, 1, 1)
+
+
+def test_adar_is_one_or_two_by_the_year():
+    adars = [CalendarDate(5784, 12, 1), CalendarDate(5784, 13, 1), CalendarDate(5783, 12, 1)]
+    names = [open_calendar("hebrew").month_name(adar) for adar in adars]
+    assert names == ["Adar I", "Adar II", "Adar"]
+
+
+@pytest.mark.parametrize(
+    ("name", "when", "error", "reason"),
+    [
+        ("coptic", (1740, 13, 6), NoSuchDate, "no day 6; its days are 1 to 5"),
+        ("hebrew", (5783, 13, 1), NoSuchDate, r"no month 13 \(Adar II\) in year 5783"),
+        ("indian-civil", (1945, 1, 31), NoSuchDate, "no day 31; its days are 1 to 30"),
+        ("islamic", (1446, 12, 30), NoSuchDate, "no day 30; its days are 1 to 29"),
+        ("islamic", (1451, 3, 1), OutOfRange, "2029-07-13 is out of range"),
+        ("islamic", (1420, 9, 23), OutOfRange, "1999-12-31"),
+        ("persian", (1402, 12, 30), NoSuchDate, "no day 30; its days are 1 to 29"),
+    ],
+)
+def test_a_day_that_its_year_has_not_is_named(name, when, error, reason):
+    with pytest.raises(error, match=reason):
+        open_calendar(name).to_gregorian(CalendarDate(*when))
+
+
 @each_calendar
 def test_days_and_months_of_the_range_lead_back_and_its_ends_are_its_ends(name):
     calendar = open_calendar(name)
     for ordinal in range(calendar.first.toordinal(), calendar.last.toordinal() + 1, 31):
         day = date.fromordinal(ordinal)
         assert calendar.to_gregorian(calendar.from_gregorian(day)) == day
-    for inside, outside in (
-        (calendar.first, calendar.first - DAY),
-        (calendar.last, calendar.last + DAY),
-    ):
+    ends = ((calendar.first, calendar.first - DAY), (calendar.last, calendar.last + DAY))
+    for inside, outside in ends:
         assert calendar.to_gregorian(calendar.from_gregorian(inside)) == inside
         with pytest.raises(OutOfRange, match=f"{outside} is out of range.*{calendar.first} to"):
             calendar.from_gregorian(outside)
@@ -101,11 +134,8 @@ def test_months_and_days_that_do_not_exist_are_named(name, month, day):
 @each_calendar
 def test_spans_are_parts_of_months_or_raise(name):
     calendar = open_calendar(name)
-    whole = next(
-        span
-        for span in calendar.months_between(date(2005, 1, 1), date(2006, 1, 1))
-        if span.opens.day == 1 and span.days == span.size > 20
-    )
+    months = calendar.months_between(date(2005, 1, 1), date(2006, 1, 1))
+    whole = next(m for m in months if m.opens.day == 1 and m.days == m.size > 20)
     first = whole.first + 3 * DAY
     (part,) = calendar.months_between(first, first + 4 * DAY)
     assert (part.first, part.opens, part.days) == (first, calendar.from_gregorian(first), 5)

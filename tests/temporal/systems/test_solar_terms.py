@@ -7,21 +7,16 @@ import sxtwl
 from agent_env.temporal.systems.base import OutOfRange
 from agent_env.temporal.systems.solar_terms import SolarTerms
 
+KNOWN = """
+2021-02-03 Lichun, 2021-12-21 Dongzhi 46 seconds before midnight, \
+2008-05-21 Xiaoman 47 seconds after midnight, 2024-02-04 Lichun, 2024-03-20 Chunfen, \
+2024-04-04 Qingming, 2024-06-21 Xiazhi, 2024-12-21 Dongzhi
+"""
 
-@pytest.mark.parametrize(
-    ("name", "day"),
-    [
-        ("Lichun", "2021-02-03"),
-        ("Dongzhi", "2021-12-21"),  # 46 seconds before midnight
-        ("Xiaoman", "2008-05-21"),  # 47 seconds after midnight
-        ("Lichun", "2024-02-04"),
-        ("Chunfen", "2024-03-20"),
-        ("Qingming", "2024-04-04"),
-        ("Xiazhi", "2024-06-21"),
-        ("Dongzhi", "2024-12-21"),
-    ],
-)
-def test_terms_fall_on_their_known_days(name, day):
+
+@pytest.mark.parametrize("known", KNOWN.strip().split(", "))
+def test_terms_fall_on_their_known_days(known):
+    day, name, *_ = known.split()
     gregorian = date.fromisoformat(day)
     assert SolarTerms().in_year(name, gregorian.year) == gregorian
     assert SolarTerms().on(gregorian) == (name,)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, Outcome
 from agent_env.families.temp_answers.scoring.time_answers import pick_fields, read_response
+from tests.tables import tables
 
 YEARS = AnswerSpec("number", "years")
 DAYS = AnswerSpec("number", "days")
@@ -20,6 +21,7 @@ PARTS = {"hours": "hours", "minutes": "minutes"}
 MINUTES = AnswerSpec("duration", "minutes", "json", PARTS)
 ANSWER = {"answer": "answer"}
 OUTCOMES = get_args(Outcome)
+CASES = tables(__file__)
 
 
 def final(text, wanted):
@@ -30,35 +32,13 @@ def continued(text, wanted):
     return read_response(text, wanted, prefilled=True)
 
 
-# The defects of the published reader, one by one -------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "year"),
-    [
-        ("BC 130", -129),
-        ("B.C.E. 44", -43),
-        ("130 BC", -129),
-        ("2008 to live to be 100 years old", 2008),
-        ("He would have needed until 2008 to be 100 years old", 2008),
-        ("2008 years", 2008),
-    ],
-)
-def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text, year):
-    assert final(text, YEAR).amount == year
-
-
 def test_sentences_units_and_times_of_day():
-    text = "He won his first Formula One race in Sochi at the age of 22"
-    assert final(text, YEARS).amount == 22
-    assert final("Aged 22, in one of two races", YEARS).amount == 22
     assert final("He won at the age of 22 and 4 times at the age of 26", YEARS).amount is None
     assert final("4 of 22 at the age of 30", DAYS).rule == "several numbers"
     assert read_response("So the final answer is 1006.", YEAR).amount == 1006
     assert read_response("The final answer is **1006**\n", YEARS).amount == 1006
     marked = "Final Answer: 1006\nThat the final answer is 1007 is wrong."
     assert read_response(marked, YEAR).amount == 1006
-    assert read_response("The final answer is not known.", YEAR).outcome == "refused"
     assert read_response("The final answer is one that I must", YEAR).outcome == "truncated"
     month, day = final("March 1837", DATE), final("March 5", DATE)
     assert (month.outcome, month.amount, month.rule) == ("parsed", None, "only a month is given")
@@ -92,27 +72,12 @@ def test_sentences_units_and_times_of_day():
     assert final("9:30 pm", clock).amount == 77_400
     assert final("21:30", clock).amount == 77_400
     assert final("25:30", clock).outcome == "unparsable"
-    assert read_response("Step 1: he was born in", YEARS).outcome == "truncated"
-    assert read_response("So the answer is 5.", YEARS).outcome == "unparsable"
-    assert read_response("It cannot be determined.", YEARS).outcome == "refused"
-    assert final("unknown", YEARS).outcome == "refused"
-    assert read_response(None, YEARS).outcome == "unparsable"
+    for text, outcome in (*CASES["replies"], (None, "unparsable")):
+        for asked in (YEAR, YEARS):
+            assert read_response(text, asked).outcome == outcome
 
 
-# What is read -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
-        ("25", 25), ("**25**", 25), ("$\\boxed{25}$", 25), ("25 years", 25), ("-3", -3),
-        ("twenty-five years", 25),
-        ("2019 - 1984 = 35", 35), ("about 12.5 years", 12.5), ("0", 0),
-        ("He was 70 years old when he received the prize in 1905.", 70),
-        ("She retired at the age of 36.", 36), ("25 (not 26)", 25),
-        ("**16**, as she was born in 1994", 16),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "amount"), CASES["years"])
 def test_a_number_of_years_after_the_marker(text, amount):
     assert final(text, YEARS).amount == amount
 
@@ -134,77 +99,34 @@ def test_a_finer_answer_counts_its_completed_units(text, amount, bounds):
     assert found.interval == pytest.approx(bounds)
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [
-        (' "so", "answer": 630 BC}', -629), (' "so", "answer": 630 BCE}', -629),
-        (' "so", "answer": 630 B.C.}', -629), (' "so", "answer": 476 AD}', 476),
-        (' "so", "answer": AD 476}', 476), (' "so", "answer": 44 bc,}', -43),
-        (' "the "old" temple", "answer": 630 BC }', -629),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "amount"), CASES["era"])
 def test_an_era_after_a_number_without_quotes(text, amount):
     found = continued(text, AnswerSpec("year", "years", "json", ANSWER))
     assert (found.outcome, found.amount) == ("parsed", amount)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("5-6 years", "a range"), ("between 5 and 6 years", "a range"),
-        ("3 or 4", "several numbers"), ("40 days", "days where years are asked"),
-        ("a long time", "no number"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "rule"), CASES["unparsable"])
 def test_what_could_mean_two_things_is_unparsable(text, rule):
     found = final(text, YEARS)
     assert (found.outcome, found.rule) == ("unparsable", rule)
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("2009", 2009), ("around the year 2027.", 2027), ("44 BC", -43), ("May 5, 2009", 2009),
-     ("He won in 2009 at the age of 29", 2009), ("**2009** (not 2018)", 2009)],
-)  # fmt: skip
-def test_a_year(text, amount):
+@pytest.mark.parametrize(("text", "amount"), CASES["year"])
+def test_a_year_may_have_its_era_before_it_and_an_age_beside_it(text, amount):
     assert final(text, YEAR).amount == amount
 
 
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("02:05:45", 7545), ("2 h 5 min 45 s", 7545), ("2 hours, 5 minutes and 45 seconds", 7545),
-     ("7545", 7545), ("-00:01:00", -60), ("127:30:00", 459_000)],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "amount"), CASES["durations"])
 def test_a_duration_in_one_text(text, amount):
     assert continued(f' "so", "answer": "{text}"}}', SPAN).amount == amount
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        ' "so", "X": 2, "Y": 5, "Z": 45}',
-        ' "so", "X": 2, "Y": 5, "Z": 45,}',
-        " 'so', 'X': 2, 'Y': 5, 'Z': 45}",
-        ' "so\n\nand so", "X": "2", "Y": "05", "Z": 45}\n```\nThat is it {done}.',
-        ' "he said "two" to me", "X": 2, "Y": 5, "Z": 45}',
-        '```json\n{"explanation": "so", "X": 2, "Y": 5, "Z": 45}\n```',
-        ' "so", X: 2, Y: 5, Z: 45}',
-    ],
-)
+@pytest.mark.parametrize("text", CASES["objects"])
 def test_objects_that_are_not_quite_json(text):
     assert continued(text, SPAN).amount == 7545
 
 
-@pytest.mark.parametrize(
-    ("text", "outcome"),
-    [
-        (' "so", "X": 2', "truncated"), (' "so", "X": 2, "Y": 5}', "unparsable"),
-        (" I am sorry, this is unanswerable", "refused"), ("", "unparsable"),
-        (' "so", "X": [1, 2], "Y": 5, "Z": 1}', "unparsable"), (' "only words"}', "unparsable"),
-        (' "so", "X": NaN, "Y": 5, "Z": 1}', "unparsable"),
-        (' "so", "X": 2, "Y": null, "Z": 45}', "unparsable"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "outcome"), CASES["outcomes"])
 def test_outcomes_of_objects(text, outcome):
     assert continued(text, SPAN).outcome == outcome
 
