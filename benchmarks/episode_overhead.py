@@ -1,6 +1,7 @@
-"""What the harness itself costs: 200 episodes of 3 tool calls and an answer, with full traces.
+"""What the harness itself costs: 200 episodes of 3 tool calls and an answer, with full traces; then
+the same in Inspect, with its log.
 
-The model is scripted and the tools do nothing, so all that is measured is ours: the loop on
+The model is scripted and the tools do nothing, so all that is measured is the harness: the loop on
 LangGraph, the recording seams, the trace files. Run: python benchmarks/episode_overhead.py
 """
 
@@ -10,9 +11,11 @@ import asyncio
 import resource
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.runner import Runner, Seams
@@ -27,6 +30,7 @@ from agent_env.tools.toolbox import ToolSet
 
 EPISODES = 200
 STEPS = 4
+NAMES = ("web_search", "open_page")
 CONCURRENCY = 200
 TEXT = "Some text of a page that a tool gave back. " * 20
 
@@ -43,6 +47,58 @@ def main() -> None:
     print(f"episodes per second  {EPISODES / wall:8.1f}")
     print(f"peak memory          {peak:8.1f} MB (of it {before:.1f} before the first episode)")
     print(f"trace per episode    {size / EPISODES:8.0f} bytes")
+    ours = median(per_step(lambda count: asyncio.run(episodes(count))) for _ in range(5))
+    in_inspect(10)
+    theirs = median(per_step(in_inspect) for _ in range(5))
+    print(
+        f"Inspect, per step    {theirs:8.2f} ms, {theirs / ours:.1f} times ours of {ours:.2f}, n = 5"
+    )
+
+
+def per_step(run: Callable[[int], object]) -> float:
+    """Milliseconds of CPU."""
+    began = time.process_time()
+    run(EPISODES)
+    return (time.process_time() - began) / (EPISODES * STEPS) * 1000
+
+
+def in_inspect(count: int) -> None:
+    """The same episodes by Inspect's own loop, all at once, with its log."""
+    import inspect_ai  # here, as its memory is none of ours
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.solver import generate, use_tools
+    from inspect_ai.tool import Tool, tool
+
+    def text_tool(name: str) -> Tool:
+        async def execute(query: str) -> str:
+            """Searches or opens.
+
+            Args:
+                query: What.
+            """
+            return TEXT
+
+        return tool(name=name)(lambda: execute)()
+
+    def reply(messages: Any, *others: Any) -> ModelOutput:
+        done = sum(message.role == "tool" for message in messages)
+        if done < STEPS - 1:
+            arguments = {"query": "Falklands War"}
+            output = ModelOutput.for_tool_call("scripted", NAMES[min(done, 1)], arguments)
+        else:
+            output = ModelOutput.from_content("scripted", "MY ANSWER: 1982-04-02")
+        usage = ModelUsage(input_tokens=900, output_tokens=40, total_tokens=940)
+        return output.model_copy(update={"usage": usage})
+
+    samples = [inspect_ai.dataset.Sample(input="When did it begin?") for _ in range(count)]
+    task = inspect_ai.Task(samples, solver=[use_tools(*map(text_tool, NAMES)), generate()])
+    model = get_model("mockllm/scripted", custom_outputs=reply, memoize=False)
+    with tempfile.TemporaryDirectory() as logs:
+        at_once: Any = dict.fromkeys(("max_samples", "max_connections"), CONCURRENCY)
+        (log,) = inspect_ai.eval(task, model, log_dir=logs, display="none", **at_once)
+    assert log.status == "success"
+    (used,) = log.stats.model_usage.values()
+    assert used.input_tokens == 900 * STEPS * count
 
 
 async def episodes(count: int) -> int:
@@ -72,7 +128,7 @@ async def open_seams(sample: Sample, condition: Condition) -> AsyncIterator[Seam
         calls(("open_page", '{"url": "https://encyclopedia.example/b"}'), usage=usage, first_id=3),
         answer("MY ANSWER: 1982-04-02", usage),
     ]
-    tools = [FakeTool(name, lambda arguments: TEXT) for name in ("web_search", "open_page")]
+    tools = [FakeTool(name, lambda arguments: TEXT) for name in NAMES]
     strategy = make_strategy(condition, make_task().prompt)
     yield Seams(ScriptedModel(steps), ToolSet(tools), strategy)
 

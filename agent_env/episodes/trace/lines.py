@@ -208,7 +208,7 @@ def resolved(path: Path, lines: Lines, texts: Texts | None) -> list[Event]:
 def is_finished(path: Path) -> bool:
     """Whether the episode of this file is finished; false if it failed, was interrupted, or the
     file is broken."""
-    return isinstance(read_end(path), EpisodeFinished)
+    return os.path.lexists(path) and isinstance(read_end(path), EpisodeFinished)
 
 
 def read_end(path: Path) -> Event | None:
