@@ -50,9 +50,7 @@ def main() -> None:
     ours = median(per_step(lambda count: asyncio.run(episodes(count))) for _ in range(5))
     in_inspect(10)
     theirs = median(per_step(in_inspect) for _ in range(5))
-    print(
-        f"Inspect, per step    {theirs:8.2f} ms, {theirs / ours:.1f} times ours of {ours:.2f}, n = 5"
-    )
+    print(f"Inspect, per step    {theirs:8.2f} ms; ours {ours:.2f} ms: {theirs / ours:.1f}, n = 5")
 
 
 def per_step(run: Callable[[int], object]) -> float:
