@@ -23,10 +23,13 @@ ENDPOINTS = ("/v1/chat/completions", "/v1/responses")
 class Batching(FakeServer):
     """A fake server with batches. `moves`: whether each look at a batch is a tick of its time."""
 
+    codec = None
+    """Of the errors of its batches, where they are not as OpenAI's."""
+
     def __init__(self, *args, moves=True, most_calls=50_000, most_bytes=200_000_000, **kwargs):
         super().__init__(*args, **kwargs)
         self.moves, self.most_calls, self.most_bytes = moves, most_calls, most_bytes
-        self.batches, self.asked = {}, []
+        self.batches, self.files, self.asked = {}, {}, []
         """`asked`: the ids of all calls that were done, in order."""
         self.expires = set()
         """Numbers of batches, from 1, that expire before all of their calls are done."""
@@ -35,11 +38,36 @@ class Batching(FakeServer):
         self.spoil = lambda lines: lines
         """Changes the results that have replies."""
 
-    def kept(self, reply):
-        """The reply to who made a batch; ConnectionError where it is lost."""
-        if len(self.batches) in self.loses:
+    async def _route(self, channel, http, apis):
+        reply = await self.batch_reply(http)
+        if reply is None:
+            await super()._route(channel, http, apis)
+        elif isinstance(reply, bytes):
+            await channel.reply(200, reply, "application/octet-stream")
+        else:
+            body, head = reply if isinstance(reply, tuple) else (reply, ())
+            await channel.reply(200, as_json(body), headers=head)
+
+    async def _refuse(self, channel, refusal, apis):
+        await super()._refuse(channel, refusal, [self.codec] if self.codec else apis)
+
+    async def batch_reply(self, http):
+        """JSON, JSON with headers, or the bytes of a file; None for what is of no batch."""
+        raise NotImplementedError
+
+    def add(self, id, **fields):
+        """What the maker of a batch is told; ConnectionError where that is lost."""
+        number = len(self.batches) + 1
+        self.batches[id] = {"id": id, "number": number, "results": [], **fields}
+        if number in self.loses:
             raise ConnectionError
-        return reply
+        return self.shown(self.batches[id])
+
+    async def look(self, id):
+        """The batch as it is shown, after a tick where its time moves by itself."""
+        if self.moves:
+            await self.tick(id)
+        return self.shown(self.batch(id))
 
     async def done(self, path, body, headers):
         """The status and the reply of a call by itself."""
@@ -58,49 +86,51 @@ class Batching(FakeServer):
             raise Refusal(404, f"No batch found with id '{id}'.", "id")
         return self.batches[id]
 
+    def reversed(self, results, is_good):
+        """Those that have replies are spoilt; all of them in another order than the calls."""
+        good = [each for each in results if is_good(each)]
+        return [*[each for each in results if not is_good(each)], *self.spoil(good)][::-1]
+
+
+class Replied:
+    """Keeps a reply in place of a channel."""
+
+    async def reply(self, status, body, kind="", headers=()):
+        self.status, self.body = status, json.loads(body)
+
 
 class BatchServer(Batching):
     """OpenAI's."""
 
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.files, self.dump = {}, as_json
+    dump = staticmethod(as_json)
 
-    async def _route(self, channel, http, apis):
-        _, version, kind, *rest = http.path.split("/")
-        if (version, kind) not in (("v1", "files"), ("v1", "batches")):
-            await super()._route(channel, http, apis)
-            return
-        match http.method, kind, rest:
-            case "POST", "files", []:
-                reply = self._upload(http)
-            case "GET", "files", [file, "content"]:
-                await channel.reply(200, self._file(file)["data"], "application/octet-stream")
-                return
-            case "POST", "batches", []:
-                reply = self.kept(self._create(json.loads(http.body)))
-            case "GET", "batches", []:
-                data = [self._shown(batch) for batch in reversed(self.batches.values())]
-                reply = {"object": "list", "data": data, "has_more": False}
-            case "GET", "batches", [batch]:
-                if self.moves:
-                    await self.tick(batch)
-                reply = self._shown(self.batch(batch))
-            case "POST", "batches", [batch, "cancel"]:
-                reply = self._cancel(self.batch(batch))
-            case _:
-                raise Refusal(404, f"nothing at {http.method} {http.path}")
-        await channel.reply(200, as_json(reply))
+    async def batch_reply(self, http):
+        match http.method, *http.path.split("/")[1:]:
+            case "POST", "v1", "files":
+                return self._upload(http)
+            case "GET", "v1", "files", file, "content":
+                return self._file(file)["data"]
+            case "POST", "v1", "batches":
+                return self._create(json.loads(http.body))
+            case "GET", "v1", "batches":
+                data = [self.shown(batch) for batch in reversed(self.batches.values())]
+                return {"object": "list", "data": data, "has_more": False}
+            case "GET", "v1", "batches", batch:
+                return await self.look(batch)
+            case "POST", "v1", "batches", id, "cancel":
+                batch = self.batch(id)
+                if batch["status"] in ("validating", "in_progress"):
+                    batch["status"] = "cancelling"
+                return self.shown(batch)
+        return None
 
     def _upload(self, http):
         head = f"content-type: {http.headers['content-type']}\r\n\r\n".encode()
         form = BytesParser(policy=HTTP).parsebytes(head + http.body)
         parts = {p.get_param("name", header="content-disposition"): p for p in form.iter_parts()}
-        purpose = parts["purpose"].get_content().strip()
-        if purpose != "batch":
+        if (purpose := parts["purpose"].get_content().strip()) != "batch":
             raise Refusal(400, f"'{purpose}' is not one of ['batch']", "purpose")
-        data = parts["file"].get_payload(decode=True)
-        return self._add_file(data, purpose)
+        return self._add_file(parts["file"].get_payload(decode=True), purpose)
 
     def _add_file(self, data, purpose):
         file = {
@@ -123,18 +153,15 @@ class BatchServer(Batching):
             raise Refusal(400, "Invalid value for completion_window: 24h", "completion_window")
         if body["endpoint"] not in ENDPOINTS:
             raise Refusal(400, f"Invalid endpoint {body['endpoint']}", "endpoint")
-        id = f"batch_{token_hex(6)}"
-        self.batches[id] = {
-            "id": id, "object": "batch", "endpoint": body["endpoint"], "errors": None,
-            "input_file_id": file["id"], "completion_window": "24h", "status": "validating",
-            "output_file_id": None, "error_file_id": None, "created_at": 1,
-            "metadata": body.get("metadata"), "lines": [], "number": len(self.batches) + 1,
-            "request_counts": {"total": 0, "completed": 0, "failed": 0},
-        }  # fmt: skip
-        return self._shown(self.batches[id])
+        return self.add(
+            f"batch_{token_hex(6)}", object="batch", endpoint=body["endpoint"], errors=None,
+            input_file_id=file["id"], completion_window="24h", status="validating",
+            output_file_id=None, error_file_id=None, created_at=1, metadata=body.get("metadata"),
+            request_counts={"total": 0, "completed": 0, "failed": 0},
+        )  # fmt: skip
 
-    def _shown(self, batch):
-        return {name: batch[name] for name in batch if name not in ("lines", "number")}
+    def shown(self, batch):
+        return {name: batch[name] for name in batch if name not in ("results", "number", "todo")}
 
     async def tick(self, id):
         """One step of the batch."""
@@ -144,75 +171,57 @@ class BatchServer(Batching):
                 self._validate(batch)
             case "in_progress":
                 await self._work(batch)
-            case "finalizing" | "cancelling":
-                ends = {"finalizing": "completed", "cancelling": "cancelled"}
-                batch["status"] = ends[batch["status"]]
-                self._publish(batch)
+            case "finalizing":
+                self._publish(batch, "completed")
+            case "cancelling":
+                self._publish(batch, "cancelled")
 
     def _validate(self, batch):
         data = self._file(batch["input_file_id"])["data"]
         lines = [json.loads(line) for line in data.splitlines()]
         ids = [line["custom_id"] for line in lines]
-        error = None
         if len(lines) > self.most_calls or len(data) > self.most_bytes:
-            error = "invalid_batch_size", "the file is too large"
+            code, message = "invalid_batch_size", "the file is too large"
         elif len(set(ids)) < len(ids) or any(len(id) > 64 for id in ids):
-            error = "duplicate_custom_id", "a custom_id is there twice, or is too long"
+            code, message = "duplicate_custom_id", "a custom_id is there twice, or is too long"
         elif any((line["method"], line["url"]) != ("POST", batch["endpoint"]) for line in lines):
-            error = "mismatched_endpoint", "a line asks another endpoint"
-        if error is not None:
-            batch["status"] = "failed"
-            fault = {"code": error[0], "message": error[1], "line": None, "param": None}
-            batch["errors"] = {"object": "list", "data": [fault]}
+            code, message = "mismatched_endpoint", "a line asks another endpoint"
+        else:
+            batch["status"], batch["request_counts"]["total"] = "in_progress", len(lines)
+            batch["todo"] = lines
             return
-        batch["status"], batch["request_counts"]["total"] = "in_progress", len(lines)
-        batch["todo"] = lines
+        fault = {"code": code, "message": message, "line": None, "param": None}
+        batch |= {"status": "failed", "errors": {"object": "list", "data": [fault]}}
 
     async def _work(self, batch):
-        todo = batch.pop("todo")
-        expires = batch["number"] in self.expires
-        done = todo[: len(todo) // 2] if expires else todo
-        for line in done:
-            batch["lines"].append(await self._done(line))
+        todo, expires = batch.pop("todo"), batch["number"] in self.expires
+        part = len(todo) // 2 if expires else len(todo)
+        for line in todo[:part]:
+            batch["results"].append(await self.result(line))
             self.asked.append(line["custom_id"])
-        for line in todo[len(done) :]:
-            message = "This request could not be executed before the completion window expired."
-            error = {"code": "batch_expired", "message": message}
-            batch["lines"].append(
-                {"id": "r", "custom_id": line["custom_id"], "response": None, "error": error}
-            )
-        good = sum(line["error"] is None for line in batch["lines"])
-        batch["request_counts"] |= {"completed": good, "failed": len(batch["lines"]) - good}
-        batch["status"] = "expired" if expires else "finalizing"
+        message = "This request could not be executed before the completion window expired."
+        error = {"code": "batch_expired", "message": message}
+        batch["results"] += [
+            {"id": "r", "custom_id": line["custom_id"], "response": None, "error": error}
+            for line in todo[part:]
+        ]
+        batch["request_counts"] |= {"completed": part, "failed": len(todo) - part}
+        batch["status"] = "finalizing"
         if expires:
-            self._publish(batch)
+            self._publish(batch, "expired")
 
-    async def _done(self, line):
+    async def result(self, line):
         status, body = await self.done(line["url"], line["body"], {})
         response = {"status_code": status, "request_id": "q", "body": body}
         return {"id": "r", "custom_id": line["custom_id"], "response": response, "error": None}
 
-    def _publish(self, batch):
+    def _publish(self, batch, status):
         """The output file has the calls that were replied to, the error file the others."""
-        good = [each for each in batch["lines"] if _is_good(each)]
-        bad = [each for each in batch["lines"] if not _is_good(each)]
+        batch["status"], good, bad = status, [], []
+        for each in batch["results"]:
+            is_good = each["error"] is None and each["response"]["status_code"] == 200
+            (good if is_good else bad).append(each)
         for name, lines in (("output_file_id", self.spoil(good)), ("error_file_id", bad)):
             if lines:
                 data = b"".join(self.dump(line) + b"\n" for line in reversed(lines))
                 batch[name] = self._add_file(data, "batch_output")["id"]
-
-    def _cancel(self, batch):
-        if batch["status"] in ("validating", "in_progress"):
-            batch["status"] = "cancelling"
-        return self._shown(batch)
-
-
-class Replied:
-    """Keeps a reply in place of a channel."""
-
-    async def reply(self, status, body, kind="", headers=()):
-        self.status, self.body = status, json.loads(body)
-
-
-def _is_good(line):
-    return line["error"] is None and line["response"]["status_code"] == 200

@@ -33,44 +33,33 @@ class GeminiBatchServer(Batching):
     """`fails`: numbers of batches, from 1, that fail as a whole, with the code of the error.
     `by_file`: whether all results come in files."""
 
+    codec = GeminiApi()
+
     def __init__(self, *args, most_bytes=20_000_000, by_file=False, **kwargs):
         super().__init__(*args, most_bytes=most_bytes, **kwargs)
-        self.by_file, self.fails, self.files = by_file, {}, {}
+        self.by_file, self.fails = by_file, {}
 
-    async def _route(self, channel, http, apis):
+    async def batch_reply(self, http):
         path = http.path
-        is_batch = CREATE.fullmatch(path) or BATCH.fullmatch(path) or path in LISTS
-        if not is_batch and not FILE.fullmatch(path) and not UPLOAD.fullmatch(path):
-            await super()._route(channel, http, apis)
-            return
-        has_url = (upload := UPLOAD.fullmatch(path)) and upload[1]
-        if not http.headers.get("x-goog-api-key") and not has_url:
+        made, batch, file, upload = (
+            pattern.fullmatch(path) for pattern in (CREATE, BATCH, FILE, UPLOAD)
+        )
+        if not (made or batch or file or upload or path in LISTS):
+            return None
+        if not http.headers.get("x-goog-api-key") and not (upload and upload[1]):
             raise Refusal(403, "Method doesn't allow unregistered callers. Please use API Key.")
-        reply, head = await self._reply(http)
-        if isinstance(reply, bytes):
-            await channel.reply(200, reply, "application/octet-stream")
-        else:
-            await channel.reply(200, as_json(reply), headers=head)
-
-    async def _refuse(self, channel, refusal, apis):
-        await super()._refuse(channel, refusal, [GeminiApi()])
-
-    async def _reply(self, http):
-        if made := CREATE.fullmatch(http.path):
-            return self.kept(self._create(made[1], http.body)), []
-        if file := FILE.fullmatch(http.path):
-            return self.files[file[1]], []
-        if http.path in LISTS:
-            return {"operations": [self._shown(each) for each in self.batches.values()]}, []
-        if UPLOAD.fullmatch(http.path):
+        if made:
+            return self._create(made[1], http.body)
+        if file:
+            return self.files[file[1]]
+        if upload:
             return self._upload(http)
-        id, cancels = BATCH.fullmatch(http.path).groups()
-        if cancels and http.method == "POST":
-            self.batch(id)["state"] = "CANCELLED"
-            return {}, []
-        if self.moves:
-            await self.tick(id)
-        return self._shown(self.batch(id)), []
+        if path in LISTS:
+            return {"operations": [self.shown(each) for each in self.batches.values()]}
+        if batch[2] and http.method == "POST":
+            self.batch(batch[1])["state"] = "CANCELLED"
+            return {}
+        return await self.look(batch[1])
 
     def _upload(self, http):
         """The two steps of a resumable upload."""
@@ -94,37 +83,35 @@ class GeminiBatchServer(Batching):
             raise Refusal(400, "a batch has a display_name and one of requests and file_name")
         if "fileName" in source:
             lines = self.files[source["fileName"]].splitlines()
-            requests = [json.loads(line) for line in lines if line]
-            keys, fields = [each["key"] for each in requests], {"key", "request"}
+            requests, key = [json.loads(line) for line in lines if line], "key"
         else:
-            requests = source["requests"]["requests"]
-            keys, fields = [each.get("metadata") for each in requests], {"metadata", "request"}
-        if not requests or any(set(each) - fields for each in requests):
+            requests, key = source["requests"]["requests"], "metadata"
+        if not requests or any(set(each) - {key, "request"} for each in requests):
             raise Refusal(400, "Invalid JSON payload received.")
-        name = f"batches/{token_hex(6)}"
-        self.batches[name] = {
-            "name": name, "model": model, "display": config["displayName"], "state": "PENDING",
-            "requests": [each["request"] for each in requests], "keys": keys, "results": [],
-            "number": len(self.batches) + 1, "by_file": self.by_file or "fileName" in source,
-        }  # fmt: skip
-        return self._shown(self.batches[name])
+        return self.add(
+            f"batches/{token_hex(6)}", model=model, display=config["displayName"], state="PENDING",
+            requests=[(each.get(key), each["request"]) for each in requests],
+            by_file=self.by_file or "fileName" in source,
+        )  # fmt: skip
 
     async def tick(self, id):
         """One step of the batch."""
         batch = self.batch(id)
-        if batch["state"] == "RUNNING" and batch["number"] in self.expires:
+        if batch["state"] != "RUNNING":
+            batch["state"] = STEPS.get(batch["state"], batch["state"])
+        elif batch["number"] in self.expires:
             batch["state"] = "EXPIRED"
-        elif batch["state"] == "RUNNING" and batch["number"] in self.fails:
+        elif batch["number"] in self.fails:
             batch["state"] = "FAILED"
-        elif batch["state"] == "RUNNING":
-            for key, request in zip(batch["keys"], batch["requests"], strict=True):
+        else:
+            for key, request in batch["requests"]:
                 batch["results"].append(await self._done(batch["model"], key, request))
                 self.asked.append(key if isinstance(key, str) else (key or {}).get("key"))
             if batch["by_file"]:
-                data = b"".join(as_json(each) + b"\n" for each in self._results(batch))
                 batch["file"] = f"files/{token_hex(6)}"
-                self.files[batch["file"]] = data
-        batch["state"] = STEPS.get(batch["state"], batch["state"])
+                lines = [as_json(each) + b"\n" for each in self._results(batch)]
+                self.files[batch["file"]] = b"".join(lines)
+            batch["state"] = "SUCCEEDED"
 
     async def _done(self, model, key, request):
         path, head = f"/v1beta/models/{model}:generateContent", {"x-goog-api-key": "k"}
@@ -135,25 +122,21 @@ class GeminiBatchServer(Batching):
         return named | {"error": {"code": RPC[status], "message": body["error"]["message"]}}
 
     def _results(self, batch):
-        good = [each for each in batch["results"] if "response" in each]
-        bad = [each for each in batch["results"] if "response" not in each]
-        return [*bad, *self.spoil(good)][::-1]
+        return self.reversed(batch["results"], lambda each: "response" in each)
 
-    def _shown(self, batch):
+    def shown(self, batch):
         """The batch as the operation that it is; counts are texts."""
         good = sum("response" in each for each in batch["results"])
-        total, state = len(batch["requests"]), batch["state"]
-        stats = {"requestCount": str(total)}
-        if state in STEPS:
-            stats["pendingRequestCount"] = str(total)
-        if good:
-            stats["successfulRequestCount"] = str(good)
+        total, state = str(len(batch["requests"])), batch["state"]
+        pending = {"pendingRequestCount": total} if state in STEPS else {}
+        replied = {"successfulRequestCount": str(good)} if good else {}
         operation = {
-            "name": batch["name"],
+            "name": batch["id"],
             "metadata": {
-                "@type": f"{PREFIX}GenerateContentBatch", "name": batch["name"],
+                "@type": f"{PREFIX}GenerateContentBatch", "name": batch["id"],
                 "model": f"models/{batch['model']}", "displayName": batch["display"],
-                "state": f"BATCH_STATE_{state}", "batchStats": stats,
+                "state": f"BATCH_STATE_{state}",
+                "batchStats": {"requestCount": total, **pending, **replied},
                 "createTime": "2026-11-25T00:00:00Z", "updateTime": "2026-11-25T00:00:00Z",
             },
             "done": state not in STEPS,

@@ -9,10 +9,10 @@ not.
 
 import json
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 
-from agent_env.features.agents.apis.exchange import as_json
 from agent_env.features.agents.apis.messages import MessagesApi
 from tests.fake_server import Refusal
 from tests.features.batch.batch_server import Batching
@@ -23,41 +23,36 @@ KINDS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 class MessageBatchServer(Batching):
+    codec = MessagesApi()
+
     def __init__(self, *args, most_calls=100_000, most_bytes=256_000_000, **kwargs):
         super().__init__(*args, most_calls=most_calls, most_bytes=most_bytes, **kwargs)
 
-    async def _route(self, channel, http, apis):
+    async def batch_reply(self, http):
         if not http.path.startswith(PATH):
-            await super()._route(channel, http, apis)
-            return
+            return None
         if http.keys <= {""}:
             raise Refusal(401, "invalid x-api-key")
         if not http.headers.get("anthropic-version"):
             raise Refusal(400, "anthropic-version: header is required")
-        match http.method, http.path.removeprefix(PATH).split("/")[1:]:
-            case "POST", []:
-                reply = self.kept(self._create(http.body))
-            case "GET", []:
-                for id in self.batches if self.moves else ():
-                    await self.tick(id)
-                data = [self._shown(batch) for batch in reversed(self.batches.values())]
+        match http.method, *http.path.removeprefix(PATH).split("/")[1:]:
+            case ("POST",):
+                return self._create(http.body)
+            case ("GET",):
+                data = [await self.look(id) for id in reversed(self.batches)]
                 ends = [each["id"] for each in data[:1] + data[-1:]] or [None, None]
-                reply = {"data": data, "has_more": False, "first_id": ends[0], "last_id": ends[-1]}
-            case "GET", [id]:
-                if self.moves:
-                    await self.tick(id)
-                reply = self._shown(self.batch(id))
-            case "GET", [id, "results"]:
-                await channel.reply(200, self._results(self.batch(id)), "application/x-jsonl")
-                return
-            case "POST", [id, "cancel"]:
-                reply = self._cancel(self.batch(id))
-            case _:
-                raise Refusal(404, f"nothing at {http.method} {http.path}")
-        await channel.reply(200, as_json(reply))
-
-    async def _refuse(self, channel, refusal, apis):
-        await super()._refuse(channel, refusal, [MessagesApi()])
+                return {"data": data, "has_more": False, "first_id": ends[0], "last_id": ends[-1]}
+            case "GET", id:
+                return await self.look(id)
+            case "GET", id, "results":
+                return self._results(self.batch(id))
+            case "POST", id, "cancel":
+                batch = self.batch(id)
+                if batch["processing_status"] == "in_progress":
+                    now = datetime.now(UTC).isoformat()
+                    batch |= {"processing_status": "canceling", "cancel_initiated_at": now}
+                return self.shown(batch)
+        raise Refusal(404, f"nothing at {http.method} {http.path}")
 
     def _create(self, data):
         body = json.loads(data)
@@ -75,28 +70,23 @@ class MessageBatchServer(Batching):
                 raise Refusal(400, f"{what} '^[a-zA-Z0-9_-]{{1,64}}$'")
             if request["params"].get("stream"):
                 raise Refusal(400, f"requests.{n}.params.stream: is not supported in a batch")
-        ids = [request["custom_id"] for request in body["requests"]]
-        if len(set(ids)) < len(ids):
+        if len({request["custom_id"] for request in body["requests"]}) < len(body["requests"]):
             raise Refusal(400, "requests: custom_id must be unique")
-        id, now = f"msgbatch_{token_hex(6)}", datetime.now(UTC)
-        self.batches[id] = {
-            "id": id, "type": "message_batch", "processing_status": "in_progress",
-            "created_at": now.isoformat(), "expires_at": (now + timedelta(days=1)).isoformat(),
-            "ended_at": None, "archived_at": None, "cancel_initiated_at": None,
-            "results_url": None, "requests": body["requests"], "results": [],
-            "number": len(self.batches) + 1,
-        }  # fmt: skip
-        return self._shown(self.batches[id])
+        now = datetime.now(UTC)
+        return self.add(
+            f"msgbatch_{token_hex(6)}", type="message_batch", processing_status="in_progress",
+            created_at=now.isoformat(), expires_at=(now + timedelta(days=1)).isoformat(),
+            ended_at=None, archived_at=None, cancel_initiated_at=None, results_url=None,
+            requests=body["requests"],
+        )  # fmt: skip
 
-    def _shown(self, batch):
-        counts = dict.fromkeys(KINDS, 0)
+    def shown(self, batch):
+        counts = Counter(processing=len(batch["requests"]))
         if batch["processing_status"] == "ended":
-            for each in batch["results"]:
-                counts[each["result"]["type"]] += 1
-        else:
-            counts["processing"] = len(batch["requests"])
+            counts = Counter(each["result"]["type"] for each in batch["results"])
         hidden = ("requests", "results", "number")
-        return {n: batch[n] for n in batch if n not in hidden} | {"request_counts": counts}
+        shown = {name: batch[name] for name in batch if name not in hidden}
+        return shown | {"request_counts": {kind: counts[kind] for kind in KINDS}}
 
     async def tick(self, id):
         """One step of the batch: first its calls are done, and then it has ended."""
@@ -128,13 +118,5 @@ class MessageBatchServer(Batching):
     def _results(self, batch):
         if batch["processing_status"] != "ended":
             raise Refusal(404, "results are not available before the batch has ended")
-        good = [each for each in batch["results"] if each["result"]["type"] == "succeeded"]
-        bad = [each for each in batch["results"] if each["result"]["type"] != "succeeded"]
-        lines = [*bad, *self.spoil(good)]
-        return b"".join(json.dumps(each).encode() + b"\n" for each in reversed(lines))
-
-    def _cancel(self, batch):
-        if batch["processing_status"] == "in_progress":
-            batch["processing_status"] = "canceling"
-            batch["cancel_initiated_at"] = datetime.now(UTC).isoformat()
-        return self._shown(batch)
+        lines = self.reversed(batch["results"], lambda each: each["result"]["type"] == "succeeded")
+        return b"".join(json.dumps(each).encode() + b"\n" for each in lines)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -89,40 +90,48 @@ def test_the_client_of_google_makes_and_cancels_batches_and_gives_files(gemini_s
     genai = pytest.importorskip("google.genai", reason="needs the extra dev")
     options = genai.types.HttpOptions(base_url=root(gemini_server))
     client = genai.Client(api_key="k", http_options=options)
-    asked = [
-        {"contents": [{"role": "user", "parts": [{"text": words}]}], "metadata": {"key": words}}
-        for words in ("Hello", "Refuse this", "Bye")
-    ]
-    made = client.batches.create(model=GEMINI, src=asked, config={"display_name": "ours"})
+    asked = [contents(words) | {"metadata": {"key": words}} for words in WORDS]
+
+    def create(name, source=asked):
+        return client.batches.create(model=GEMINI, src=source, config={"display_name": name})
+
+    made = create("ours")
     assert made.display_name == "ours"
-    states = [client.batches.get(name=made.name).state.name for _ in range(2)]
-    assert states == ["JOB_STATE_RUNNING", "JOB_STATE_SUCCEEDED"]
-    results = client.batches.get(name=made.name).dest.inlined_responses
+    looks = [client.batches.get(name=made.name) for _ in range(2)]
+    assert [each.state.name for each in looks] == ["JOB_STATE_RUNNING", "JOB_STATE_SUCCEEDED"]
+    results = looks[1].dest.inlined_responses
     assert [each.metadata["key"] for each in results] == ["Bye", "Hello", "Refuse this"]
     assert results[0].response.text == "You said: Bye"
     assert (results[2].error.code, results[2].error.message) == (3, "this is refused")
-    other = client.batches.create(model=GEMINI, src=asked, config={"display_name": "other"})
+    other = create("other")
     client.batches.cancel(name=other.name)
     assert client.batches.get(name=other.name).state.name == "JOB_STATE_CANCELLED"
     assert [each.display_name for each in client.batches.list()] == ["ours", "other"]
     gemini_server.most_bytes = 100
     with pytest.raises(genai.errors.ClientError, match="payload size exceeds"):
-        client.batches.create(model=GEMINI, src=asked, config={"display_name": "large"})
-    body = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
-    (tmp_path / "in.jsonl").write_text(json.dumps({"key": "a", "request": body}) + "\n")
+        create("large")
+    (tmp_path / "in.jsonl").write_text(json.dumps({"key": "a", "request": contents("Hello")}))
     file = client.files.upload(file=tmp_path / "in.jsonl", config={"mime_type": "jsonl"})
-    made = client.batches.create(model=GEMINI, src=file.name, config={"display_name": "ours"})
-    for _ in range(2):
-        made = client.batches.get(name=made.name)
-    result = json.loads(client.files.download(file=made.dest.file_name))
-    assert result["key"] == "a"
-    assert result["response"]["candidates"][0]["content"]["parts"][0]["text"] == "You said: Hello"
+    made = create("ours", file.name)
+    looks = [client.batches.get(name=made.name) for _ in range(2)]
+    result = json.loads(client.files.download(file=looks[1].dest.file_name))
+    (part,) = result["response"]["candidates"][0]["content"]["parts"]
+    assert (result["key"], part["text"]) == ("a", "You said: Hello")
 
 
-def opened(kind, server, api, model="m", path="/v1"):
+WORDS = ("Hello", "Refuse this", "Bye")
+
+
+def contents(words):
+    return {"contents": [{"role": "user", "parts": [{"text": words}]}]}
+
+
+@asynccontextmanager
+async def opened(kind, server, api, model="m", path="/v1"):
     url = root(server) + path
     endpoint = Endpoint(model, url, "k", 9.0, headers=api.headers, permit=own_call())
-    return kind(endpoint, api.path_for(model, url, stream=False)), endpoint
+    yield kind(endpoint, api.path_for(model, url, stream=False))
+    await endpoint.close()
 
 
 async def ended(batches, id):
@@ -133,14 +142,13 @@ async def ended(batches, id):
 
 @pytest.mark.parametrize("path", ["", "/v1"])
 async def test_our_batches_of_messages_are_those_of_the_api(messages_server, path):
-    batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API, path=path)
-    body = PARAMS | {"messages": [ASK | {"content": "Refuse this"}]}
-    id = await batches.submit("ours", [batches.line("a", PARAMS), batches.line("b", body)])
-    state = await ended(batches, id)
-    await batches.cancel(id)
-    await endpoint.close()
-    word, results = state.word, {r.call: r for r in map(batches.read, state.lines)}
-    assert word == "ended, 1 of 2 replied"
+    body = request("b", "Refuse this")["params"]
+    async with opened(AnthropicBatches, messages_server, anthropic.API, path=path) as batches:
+        id = await batches.submit("ours", [batches.line("a", PARAMS), batches.line("b", body)])
+        state = await ended(batches, id)
+        await batches.cancel(id)
+    assert state.word == "ended, 1 of 2 replied"
+    results = {r.call: r for r in map(batches.read, state.lines)}
     assert results["a"].body["content"] == [{"type": "text", "text": "You said: Hello"}]
     message = {"type": "invalid_request_error", "message": "this is refused"}
     assert results["b"] == BatchResult("b", error=message)
@@ -149,26 +157,20 @@ async def test_our_batches_of_messages_are_those_of_the_api(messages_server, pat
 @pytest.mark.parametrize("by_file", [False, True])
 async def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
     gemini_server.by_file = by_file
-    batches, endpoint = opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta")
-    lines = [
-        batches.line(words, {"contents": [{"role": "user", "parts": [{"text": words}]}]})
-        for words in ("Hello", "Refuse this")
+    async with opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta") as batches:
+        lines = [batches.line(words, contents(words)) for words in WORDS[:2]]
+        ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
+        now = datetime.now(UTC)
+        assert [await batches.find(n, (), now) for n in ("two", "four")] == [ids[1], None]
+        await batches.cancel(ids[1])
+        gemini_server.fails = {3: 8}
+        states = [await ended(batches, id) for id in ids]
+    assert [(s.word, s.error, len(s.lines)) for s in states] == [
+        ("succeeded, 1 of 2 replied", None, 2),
+        ("cancelled, 0 of 2 replied", None, 0),
+        ("failed, 0 of 2 replied", {"code": 429, "message": "the batch has failed"}, 0),
     ]
-    ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
-    assert [await batches.find(n, (), datetime.now(UTC)) for n in ("two", "four")] == [
-        ids[1], None,
-    ]  # fmt: skip
-    await batches.cancel(ids[1])
-    gemini_server.fails = {3: 8}
-    states = [await ended(batches, id) for id in ids]
-    await endpoint.close()
-    states, results = states, {r.call: r for r in map(batches.read, states[0].lines)}
-    assert [s.word for s in states] == [
-        "succeeded, 1 of 2 replied", "cancelled, 0 of 2 replied", "failed, 0 of 2 replied",
-    ]  # fmt: skip
-    assert [(s.error, len(s.lines)) for s in states] == [
-        (None, 2), (None, 0), ({"code": 429, "message": "the batch has failed"}, 0),
-    ]  # fmt: skip
+    results = {r.call: r for r in map(batches.read, states[0].lines)}
     assert results["Hello"].body["candidates"][0]["finishReason"] == "STOP"
     message = {"code": 3, "message": "this is refused"}
     assert results["Refuse this"] == BatchResult("Refuse this", error=message, status=400)
@@ -177,46 +179,37 @@ async def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file
 async def test_a_batch_of_messages_is_ours_when_its_results_name_our_calls(messages_server):
     """Nobody knows while one of the same size is under way; nothing is handed in meanwhile."""
     now = datetime.now(UTC)
-    batches, endpoint = opened(AnthropicBatches, messages_server, anthropic.API)
     messages_server.moves = False
-    find = batches.find("ours", ("a", "b"), now)
-    assert await find is None
-    lines = [batches.line(name, PARAMS) for name in "abcd"]
-    theirs = await batches.submit("theirs", lines[2:])
-    with pytest.raises(ModelError, match="is known when it has ended"):
-        await batches.find("ours", ("a", "b"), now)
-    ours = await batches.submit("ours", lines[:2])
-    await batches.submit("larger", lines)
-    for id in (theirs, ours) * 2:
-        await messages_server.tick(id)
-    found = [await batches.find("ours", ("a", "b"), at) for at in (now, LATER)]
-    await endpoint.close()
-    found_ = found == [ours, None]
-    assert found_
+    async with opened(AnthropicBatches, messages_server, anthropic.API) as batches:
+        assert await batches.find("ours", ("a", "b"), now) is None
+        lines = [batches.line(name, PARAMS) for name in "abcd"]
+        theirs = await batches.submit("theirs", lines[2:])
+        with pytest.raises(ModelError, match="is known when it has ended"):
+            await batches.find("ours", ("a", "b"), now)
+        ours = await batches.submit("ours", lines[:2])
+        await batches.submit("larger", lines)
+        for id in (theirs, ours) * 2:
+            await messages_server.tick(id)
+        assert await batches.find("ours", ("a", "b"), now) == ours
+        assert await batches.find("ours", ("a", "b"), now + timedelta(days=1)) is None
 
 
-LATER = datetime.now(UTC) + timedelta(days=1)
+async def test_a_list_of_batches_is_read_by_pages():
+    pages = {
+        "/batches?limit=100": {"data": [{"id": "batch_2"}], "has_more": True},
+        "/batches?limit=100&after=batch_2": {
+            "data": [{"id": "batch_1", "metadata": {"agent_env_batch": "ours"}}],
+            "has_more": False,
+        },
+    }
 
-
-def test_a_list_of_batches_is_read_by_pages():
     class Pages:
-        def __init__(self):
-            self.paths = []
-
         async def get(self, path):
-            self.paths.append(path)
-            first = len(self.paths) == 1
-            data = [{"id": "batch_2"}] if first else [{"id": "batch_1", "metadata": OURS}]
-            return {"data": data, "has_more": first}
+            return pages.pop(path)
 
-    pages = Pages()
-    found = asyncio.run(OpenAiBatches(pages, "/responses").find("ours", (), LATER))
-    assert (found, pages.paths) == (
-        "batch_1", ["/batches?limit=100", "/batches?limit=100&after=batch_2"],
-    )  # fmt: skip
-
-
-OURS = {"agent_env_batch": "ours"}
+    batches = OpenAiBatches(Pages(), "/responses")
+    assert await batches.find("ours", (), datetime.now(UTC)) == "batch_1"
+    assert pages == {}
 
 
 def test_results_without_end_are_refused_before_they_are_read_apart():
@@ -233,20 +226,15 @@ async def test_an_answer_that_is_no_file_is_said(tmp_path, make, what):
         await batches.state("one")
 
 
-def test_lines_of_openai_hold_other_breaks_than_those_between_them():
+async def test_lines_of_openai_hold_other_breaks_than_those_between_them():
     text = "one\u2028two"
-    body = {"model": "m", "input": text}
-    with serving(server := BatchServer(policy)):
-
-        async def go():
-            batches, endpoint = opened(OpenAiBatches, server, openai.API)
-            server.dump = lambda line: json.dumps(line, ensure_ascii=False).encode()
-            id = await batches.submit("ours", [batches.line("a", body)])
-            state = await ended(batches, id)
-            await endpoint.close()
-            return [batches.read(line) for line in state.lines]
-
-        (result,) = asyncio.run(go())
+    async with (
+        BatchServer(policy) as server,
+        opened(OpenAiBatches, server, openai.API) as batches,
+    ):
+        server.dump = lambda line: json.dumps(line, ensure_ascii=False).encode()
+        id = await batches.submit("ours", [batches.line("a", {"model": "m", "input": text})])
+        (result,) = map(batches.read, (await ended(batches, id)).lines)
     assert result.body["output"][0]["content"][0]["text"] == f"You said: {text}"
 
 

@@ -26,7 +26,7 @@ from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import own_call
-from tests.commands import agent_env, serving
+from tests.commands import agent_env, serving, typed
 from tests.fake_server import Refusal
 from tests.fake_server.policies import model_policy
 from tests.features.batch.batch_server import BatchServer
@@ -63,9 +63,9 @@ def quick(monkeypatch):
     monkeypatch.setattr(waves_module, "LISTED_S", 0.0)
 
 
-@pytest.fixture
+@pytest.fixture(params=["chat"])
 def api(request):
-    return getattr(request, "param", "chat")
+    return request.param
 
 
 @pytest.fixture
@@ -77,15 +77,16 @@ def server(api, monkeypatch):
 @contextmanager
 def served(api, monkeypatch, policy=None):
     kind, model = APIS[api]
-    mode = "gemini" if api == "gemini" else "lenient"
-    made = kind(policy or model_policy(Reference()), mode=mode)
+    made = kind(
+        policy or model_policy(Reference()), mode="gemini" if api == "gemini" else "lenient"
+    )
     with serving(made):
         root = made.url.removesuffix("/v1")
         made.named = f"{model}@{made.url}" if api == "chat" else model
-        made.keys = {f"{name}_API_KEY": "k" for name in ("OPENAI", "ANTHROPIC", "GEMINI")}
-        monkeypatch.setenv("OPENAI_BASE_URL", made.url)
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", root)
-        monkeypatch.setenv("GEMINI_BASE_URL", f"{root}/v1beta")
+        urls = {"OPENAI": made.url, "ANTHROPIC": root, "GEMINI": f"{root}/v1beta"}
+        made.keys = {f"{name}_API_KEY": "k" for name in urls}
+        for name, url in urls.items():
+            monkeypatch.setenv(f"{name}_BASE_URL", url)
         yield made
 
 
@@ -97,22 +98,26 @@ def run(server, out, *more, condition="web", number=3):
 
 
 def traces(out):
-    return {f.parent.name + f.name: read_trace(f) for f in RunFolder(out).traces()}
+    return [read_trace(file) for file in sorted(RunFolder(out).traces())]
+
+
+def model_calls(out):
+    return [e for trace in traces(out) for e in trace if isinstance(e, ModelCalled)]
 
 
 def said(out):
     """Each episode's end and texts; ids of calls are the server's own."""
-    told = {}
-    for name, events in traces(out).items():
+    told = []
+    for events in traces(out):
         replies = [e.reply.message for e in events if isinstance(e, ModelCalled) and e.reply]
         texts = [(m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in replies]
-        told[name] = [type(e).__name__ for e in events], texts, events[-1].answer
+        told.append(([type(e).__name__ for e in events], texts, events[-1].answer))
     return told
 
 
 def cost(out):
     facts = RunFolder(out).manifest.model_facts
-    return sum(fold(events).paid.cost_usd(facts) for events in traces(out).values())
+    return sum(fold(events).paid.cost_usd(facts) for events in traces(out))
 
 
 @pytest.mark.parametrize(
@@ -123,36 +128,33 @@ def test_episodes_by_batch_are_those_of_a_live_run_at_the_price_of_a_batch(
 ):
     (tmp_path / "prices.toml").write_text(PRICES.format(model=APIS[api][1]))
     more = ("--prices", str(tmp_path / "prices.toml"), "--run-cost-usd", "1", "--concurrency", "1")
+    live, batch = tmp_path / "live", tmp_path / "batch"
     with served(api, monkeypatch) as server:
-        assert run(server, tmp_path / "live", *more, condition=condition).returncode == 0
+        assert run(server, live, *more, condition=condition).returncode == 0
     with served(api, monkeypatch) as server:  # whose cache holds nothing
-        done = run(server, tmp_path / "batch", *more, "--batch", condition=condition)
+        done = run(server, batch, *more, "--batch", condition=condition)
         assert done.returncode == 0, done.stderr
-        assert agent_env("replay", str(tmp_path / "batch"), env=server.keys).returncode == 0
-    assert said(tmp_path / "batch") == said(tmp_path / "live")
-    scores = [(tmp_path / name / "scores.jsonl").read_bytes() for name in ("live", "batch")]
-    assert scores[0] == scores[1]
-    calls = [
-        e for t in traces(tmp_path / "batch").values() for e in t if isinstance(e, ModelCalled)
-    ]
+        assert agent_env("replay", str(batch), env=server.keys).returncode == 0
+    assert said(batch) == said(live)
+    assert (batch / "scores.jsonl").read_bytes() == (live / "scores.jsonl").read_bytes()
+    calls = model_calls(batch)
     assert len(server.asked) == len(set(server.asked)) == len(calls)
-    assert len(server.batches) == max(len(t) for _, t, _ in said(tmp_path / "batch").values())
+    assert len(server.batches) == max(len(texts) for _, texts, _ in said(batch))
     assert {(c.latency_s, c.batched, c.reply.usage.tier) for c in calls} == {(None, True, "batch")}
     has_cache = any(call.reply.usage.cached_tokens for call in calls)
     assert has_cache == (api in ("messages", "gemini"))
-    assert cost(tmp_path / "batch") == pytest.approx(cost(tmp_path / "live") / 2)
+    assert cost(batch) == pytest.approx(cost(live) / 2)
 
 
 @BATCHES
 def test_a_batch_that_expires_is_handed_in_again_without_what_was_replied_to(server, tmp_path, api):
     server.expires = {1, 3}
     assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
-    assert len(server.asked) == len(set(server.asked))
-    events = [e for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)]
+    events = model_calls(tmp_path / "r")
     failed = [e for e in events if e.reply is None]
     assert len(failed) == (8 if api == "gemini" else 4)  # all, or two, of each; they cost nothing
     assert all("completion window expired" in e.error or "expired or" in e.error for e in failed)
-    assert len(server.asked) == len(events) - len(failed)
+    assert len(server.asked) == len(set(server.asked)) == len(events) - len(failed)
 
 
 @NEW
@@ -172,9 +174,9 @@ def test_calls_that_fail_in_a_batch_go_again_but_for_those_that_are_refused(
 
     with served(api, monkeypatch, policy) as server:
         done = run(server, tmp_path / "r", "--batch", number=4)
-    ends = sorted(trace[-1].kind for trace in traces(tmp_path / "r").values())
+    ends = sorted(trace[-1].kind for trace in traces(tmp_path / "r"))
     assert ends == ["episode_failed", *["episode_finished"] * 3], done.stderr
-    events = [e for t in traces(tmp_path / "r").values() for e in t if isinstance(e, ModelCalled)]
+    events = model_calls(tmp_path / "r")
     errors = [e.error for e in events if e.reply is None]
     assert [sum(words in e for e in errors) for words in ("overloaded", "refused")] == [2, 1]
     assert len(server.asked) == len(set(server.asked)) == len(events)
@@ -186,22 +188,19 @@ def test_a_batch_whose_maker_heard_nothing_is_found_and_not_handed_in_again(serv
     done = run(server, tmp_path / "r", "--batch")
     assert done.stderr.count("whether a batch was handed in is not known yet") == 2
     assert len(server.asked) == len(set(server.asked)) == 12
-    assert all(trace[-1].kind == "episode_finished" for trace in traces(tmp_path / "r").values())
+    assert {trace[-1].kind for trace in traces(tmp_path / "r")} == {"episode_finished"}
 
 
 @BATCHES
 def test_results_that_are_foreign_or_doubled_are_counted_and_never_used(server, tmp_path, api):
     def spoil(lines):  # the last comes first
-        place = "metadata" if api == "gemini" else "custom_id"
         stolen = [{**line, "response": {}, "result": {"type": "succeeded"}} for line in lines]
-        foreign = {**stolen[0], place: {"key": "x"} if api == "gemini" else "of another run"}
-        return [*stolen, *lines, foreign, {"no": "id"}]
+        own = {"metadata": {"key": "x"}} if api == "gemini" else {"custom_id": "of another run"}
+        return [*stolen, *lines, stolen[0] | own, {"no": "id"}]
 
     server.spoil = spoil
-    done = run(server, tmp_path / "r", "--batch")
-    assert (
-        "2 results for calls that it did not have, 3 second results; none of these" in done.stderr
-    )
+    err = run(server, tmp_path / "r", "--batch").stderr
+    assert "2 results for calls that it did not have, 3 second results; none of these" in err
     server.spoil = lambda lines: lines
     run(server, tmp_path / "live")
     assert said(tmp_path / "r") == said(tmp_path / "live")
@@ -217,19 +216,18 @@ def test_results_that_are_nobodys_stop_the_run_before_they_are_paid_again(server
 
 
 @pytest.mark.parametrize(
-    ("api", "limit"), [("messages", "most_calls"), ("gemini", "most_bytes")], indirect=["api"]
+    ("api", "limit", "most"),
+    [("messages", "most_calls", 2), ("gemini", "most_bytes", 18_000)],
+    indirect=["api"],
 )
 def test_a_wave_over_the_providers_limits_is_several_batches(
-    server, tmp_path, monkeypatch, api, limit
+    server, tmp_path, monkeypatch, api, limit, most
 ):
-    kind = AnthropicBatches if api == "messages" else GeminiBatches
-    most = {"most_calls": 2, "most_bytes": 18_000}[limit]
-    monkeypatch.setattr(kind, limit, most)
+    monkeypatch.setattr(AnthropicBatches if api == "messages" else GeminiBatches, limit, most)
     setattr(server, limit, most + 200)
     assert run(server, tmp_path / "r", "--batch", number=4).returncode == 0
     assert len(server.asked) == len(set(server.asked))
-    waves = max(len(texts) for _, texts, _ in said(tmp_path / "r").values())
-    assert len(server.batches) > waves
+    assert len(server.batches) > max(len(texts) for _, texts, _ in said(tmp_path / "r"))
 
 
 @NEW
@@ -238,57 +236,69 @@ def test_a_detached_run_ends_with_each_wave_and_resume_goes_on(server, tmp_path)
     first = run(server, tmp_path / "r", "--batch", "--detach")
     assert (first.returncode, first.stdout) == (0, "")
     assert f"continue with: agent-env resume {tmp_path / 'r'}" in first.stderr
-    for _ in range(60):
+
+    def move():
         for batch in server.batches:
             asyncio.run(server.tick(batch))
-        done = agent_env("resume", str(tmp_path / "r"), env=server.keys)
-        assert done.returncode == 0, done.stderr
-        if "waits for its batches" not in done.stderr:
-            break
+
+    resumed_to_its_end(first, tmp_path / "r", move, env=server.keys)
     assert len(server.asked) == len(set(server.asked)) == 12
-    events = [e for trace in traces(tmp_path / "r").values() for e in trace]
+    events = [e for trace in traces(tmp_path / "r") for e in trace]
     assert not any(isinstance(event, EpisodeResumed) for event in events)
 
 
-def test_resume_has_the_last_word_on_whether_it_waits(server, tmp_path):
+def resumed_to_its_end(done, out, between, **how):
+    """The detached run goes on until it waits for nothing; each time something happens first."""
+    for _ in range(60):
+        assert done.returncode == 0, done.stderr
+        if "waits for its batches" not in done.stderr:
+            return
+        between()
+        done = agent_env("resume", str(out), **how)
+    raise AssertionError("it waits for ever")
+
+
+def test_resume_has_the_last_word_on_whether_it_waits_where_there_are_batches(server, tmp_path):
     server.moves = False
     assert run(server, tmp_path / "r", "--batch", "--detach").returncode == 0
     server.moves = True
     done = agent_env("resume", str(tmp_path / "r"), "--no-detach", env=server.keys)
     assert (done.returncode, "waits for its batches" in done.stderr) == (0, False), done.stderr
     assert Run(tmp_path / "r").manifest.features == {"batch": {"dir": None, "detach": False}}
-
-
-def test_a_run_without_batches_cannot_be_detached(server, tmp_path):
-    assert run(server, tmp_path / "r").returncode == 0
-    done = agent_env("resume", str(tmp_path / "r"), "--detach", env=server.keys)
-    assert done.returncode == 2
-    assert done.stderr == (
-        "agent-env: --detach is of runs with the feature 'batch', and this is none; leave it out\n"
+    assert run(server, tmp_path / "live").returncode == 0
+    done = agent_env("resume", str(tmp_path / "live"), "--detach", env=server.keys)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "agent-env: --detach is of runs with the feature 'batch', and this is none; leave it out\n",
     )
 
 
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):
     """In the form of `vllm run-batch`."""
-    command = (
-        "run", "time-puzzles", "--limit", "3", "--condition", "web", "--model", "compatible/x",
-        "--batch-dir", str(tmp_path / "wave"), "--detach", "--out", str(tmp_path / "r"),
-    )  # fmt: skip
-    done = agent_env(*command)
-    for _ in range(20):
-        assert done.returncode == 0, done.stderr
-        if "waits for its batches" not in done.stderr:
-            break
-        for asked in (tmp_path / "wave").glob("ae-*.jsonl"):
+    wave = tmp_path / "wave"
+
+    def answer():
+        for asked in wave.glob("ae-*.jsonl"):
             results = asked.with_suffix(".results.jsonl")
             if ".results" not in asked.name and not results.exists():
                 lines = [json.loads(line) for line in asked.read_text().splitlines()]
                 assert {line["url"] for line in lines} == {"/v1/chat/completions"}
-                replies = [asyncio.run(server._done(line)) for line in lines]
+                replies = [asyncio.run(server.result(line)) for line in lines]
                 results.write_text("".join(json.dumps(line) + "\n" for line in replies))
-        done = agent_env("resume", str(tmp_path / "r"))
+
+    resumed_to_its_end(run_by_files(wave, tmp_path / "r"), tmp_path / "r", answer)
     run(server, tmp_path / "live")
     assert said(tmp_path / "r") == said(tmp_path / "live")
+
+
+def run_by_files(wave, out, condition="web", number=3):
+    return typed(
+        "run time-puzzles --limit {} --condition {} --model compatible/x --batch-dir {} --detach "
+        "--out {}", number, condition, wave, out,
+    )  # fmt: skip
+
+
+REFUSED = {"message": "too long", "code": 400}
 
 
 @pytest.mark.parametrize(
@@ -299,12 +309,8 @@ def test_files_that_something_else_answers_need_no_server(server, tmp_path):
             BatchResult("a", {"choices": []}, status=200),
         ),
         (  # as vLLM writes a request that it refuses
-            {
-                "custom_id": "a",
-                "response": {"status_code": 400, "request_id": "q", "body": None},
-                "error": {"message": "too long", "code": 400},
-            },
-            BatchResult("a", error={"message": "too long", "code": 400}, status=400),
+            {"custom_id": "a", "response": {"status_code": 400, "body": None}, "error": REFUSED},
+            BatchResult("a", error=REFUSED, status=400),
         ),
         ({"custom_id": "a", "response": None}, BatchResult("a", error="no reply")),
         ({"response": {"body": {}}}, None),
@@ -354,6 +360,8 @@ def opened(folder, provider, note=print):
 
 
 async def ask(waves, *episodes):
+    """What each episode is replied to its question in a new wave; None where it has to wait."""
+    waves.begin()
     replies = []
     for name in episodes:
         waves.episode.set(name)
@@ -368,22 +376,18 @@ async def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_aga
     provider = Provider()
     provider.most_bytes = 1000
     waves = opened(tmp_path, provider)
-    waves.begin()
     assert await ask(waves, "a", "b") == [None, None]
     with pytest.raises(Killed):
         await waves.submit()
     provider.is_killing = False
     again = opened(tmp_path, provider)
     await again.collect()
-    again.begin()
-    replies = await ask(again, "a", "b")
-    assert [set(reply) for reply in replies] == [{"said"}, {"said"}]
-    assert replies[0] != replies[1]  # the same question of two episodes is two calls
-    assert not again.new
-    assert len(provider.got) == 1
+    one, other = await ask(again, "a", "b")
+    assert set(one) == set(other) == {"said"}
+    assert one != other  # the same question of two episodes is two calls
+    assert (again.new, len(provider.got)) == ({}, 1)
 
     lost = opened(tmp_path, provider)
-    lost.begin()
     await ask(lost, "c")
     provider.is_killing = True
     with pytest.raises(Killed):
@@ -392,7 +396,6 @@ async def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_aga
     provider.is_killing = False
     anew = opened(tmp_path, provider)
     await anew.collect()
-    anew.begin()
     assert await ask(anew, "c") == [None]
     assert await anew.submit() == 1
 
@@ -401,7 +404,6 @@ async def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
     provider = Provider()
     provider.is_killing = False
     waves = opened(tmp_path, provider)
-    waves.begin()
     await ask(waves, *"abcde")
     assert await waves.submit() == 5  # two lines are more than 100 bytes
     provider.most_bytes = 1000
@@ -429,28 +431,23 @@ def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
 def test_the_server_is_one_to_the_official_client(server, tmp_path):
     import openai
 
-    client = openai.OpenAI(base_url=server.url, api_key="k")
-    line = {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions"}
+    client, file = openai.OpenAI(base_url=server.url, api_key="k"), tmp_path / "in.jsonl"
     body = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
-    (tmp_path / "in.jsonl").write_text(json.dumps(line | {"body": body}) + "\n")
-    with (tmp_path / "in.jsonl").open("rb") as data:
-        file = client.files.create(file=data, purpose="batch")
-    with (tmp_path / "in.jsonl").open("rb") as data, pytest.raises(openai.BadRequestError):
-        client.files.create(file=data, purpose="fine-tune")
-    made = client.batches.create(
-        input_file_id=file.id, endpoint="/v1/chat/completions", completion_window="24h",
-        metadata={"agent_env_batch": "ours"},
-    )  # fmt: skip
-    states = [client.batches.retrieve(made.id).status for _ in range(3)]
-    assert states == ["in_progress", "finalizing", "completed"]
-    ended = client.batches.retrieve(made.id)
-    result = json.loads(client.files.content(ended.output_file_id).text)
-    assert result["custom_id"] == "1"
-    assert result["response"]["body"]["choices"][0]["message"]["role"] == "assistant"
-    assert [each.metadata for each in client.batches.list()] == [{"agent_env_batch": "ours"}]
-    other = client.batches.create(
-        input_file_id=file.id, endpoint="/v1/responses", completion_window="24h"
-    )
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": body}
+    file.write_text(json.dumps(line) + "\n")
+    asked = {"input_file_id": client.files.create(file=file, purpose="batch").id,
+             "completion_window": "24h"}  # fmt: skip
+    with pytest.raises(openai.BadRequestError):
+        client.files.create(file=file, purpose="fine-tune")
+    ours = {"agent_env_batch": "ours"}
+    made = client.batches.create(endpoint="/v1/chat/completions", metadata=ours, **asked)
+    states = [client.batches.retrieve(made.id) for _ in range(3)]
+    assert [state.status for state in states] == ["in_progress", "finalizing", "completed"]
+    result = json.loads(client.files.content(states[-1].output_file_id).text)
+    message = result["response"]["body"]["choices"][0]["message"]
+    assert (result["custom_id"], message["role"]) == ("1", "assistant")
+    assert [each.metadata for each in client.batches.list()] == [ours]
+    other = client.batches.create(endpoint="/v1/responses", **asked)
     assert client.batches.cancel(other.id).status == "cancelling"
     assert client.batches.retrieve(other.id).status == "cancelled"
 
@@ -469,10 +466,7 @@ def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
 def test_a_foreign_run_hands_nothing_in_without_trust(server, tmp_path):
     """Neither to the folder of batches that it names nor to its server."""
     wave = tmp_path / "wave"
-    agent_env(
-        "run", "time-puzzles", "--limit", "1", "--condition", "base", "--model", "compatible/x",
-        "--batch-dir", str(wave), "--detach", "--out", str(tmp_path / "r"),
-    )  # fmt: skip
+    run_by_files(wave, tmp_path / "r", "base", 1)
     run(server, tmp_path / "s", "--batch", "--detach")
     wave.rename(tmp_path / "moved")
     requests = sum(server.counts.values())
@@ -480,5 +474,4 @@ def test_a_foreign_run_hands_nothing_in_without_trust(server, tmp_path):
         other = {"XDG_STATE_HOME": str(tmp_path / "other")}
         done = agent_env("resume", str(tmp_path / name), env=other)
         assert (done.returncode, asked in done.stderr) == (2, True), done.stderr
-    assert not wave.exists()
-    assert sum(server.counts.values()) == requests
+    assert (wave.exists(), sum(server.counts.values())) == (False, requests)
