@@ -10,10 +10,9 @@ import pytest
 
 from agent_env.features.serve import hosting
 
-pytest.importorskip("uvicorn", reason="needs the extra serve")
-BROKEN = (
-    b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffffffffff\r\nx"
-)
+uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
+GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
+CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
 async def _app(scope, receive, send):
@@ -24,22 +23,26 @@ async def _app(scope, receive, send):
     await send({"type": "http.response.body", "body": b""})
 
 
-def test_a_client_that_breaks_the_protocol_writes_no_traceback(capfd, monkeypatch):
+async def _answered(app, request, end):
+    """What the served app answers before the serving is ended so."""
+    with hosting.listening(0) as listener:
+        serving = asyncio.ensure_future(hosting.serve_app(app, listener))
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        writer.write(request)
+        answer = await reader.read()
+        writer.close()
+        end(serving)
+        with suppress(asyncio.CancelledError):
+            await serving
+    return answer
+
+
+async def test_a_client_that_breaks_the_protocol_writes_no_traceback(capfd, monkeypatch):
     monkeypatch.setitem(sys.modules, "httptools", None)  # not installed: h11 parses
     monkeypatch.delitem(sys.modules, "uvicorn.protocols.http.auto", raising=False)
-
-    async def tried():
-        with hosting.listening(0) as listener:
-            serving = asyncio.ensure_future(hosting.serve_app(_app, listener))
-            reader, writer = await asyncio.open_connection(*listener.getsockname())
-            writer.write(BROKEN)
-            answer = await reader.read()
-            writer.close()
-            os.kill(os.getpid(), signal.SIGTERM)
-            await serving
-        return answer
-
-    assert asyncio.run(tried()).startswith(b"HTTP/1.1 400 ")
+    broken = CHUNKED + b"ffffffffffffffffffffff\r\nx"
+    answer = await _answered(_app, broken, lambda _: os.kill(os.getpid(), signal.SIGTERM))
+    assert answer.startswith(b"HTTP/1.1 400 ")
     assert "Traceback" not in capfd.readouterr().err
 
 
@@ -50,26 +53,11 @@ def test_a_client_that_breaks_the_protocol_writes_no_traceback(capfd, monkeypatc
         (b"authorization: Bearer \xff\xfe\r\n", 401), (b"Authorization: Bearer known\r\n", 200),
     ],
 )  # fmt: skip
-def test_nobody_without_the_token_is_answered(sent, status):
-    async def tried():
-        with hosting.listening(0) as listener:
-            serving = asyncio.ensure_future(
-                hosting.serve_app(hosting.TokenGuard(_app, "known"), listener)
-            )
-            reader, writer = await asyncio.open_connection(*listener.getsockname())
-            writer.write(b"GET /mcp HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + sent + b"\r\n")
-            answer = await reader.read()
-            writer.close()
-            serving.cancel()
-            await asyncio.gather(serving, return_exceptions=True)
-            return answer
-
-    assert asyncio.run(tried()).startswith(f"HTTP/1.1 {status} ".encode())
-
-
-uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
-GET = b"GET / HTTP/1.1\r\nhost: x\r\n"
-CHUNKED = b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n"
+async def test_nobody_without_the_token_is_answered(sent, status):
+    request = b"GET /mcp HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + sent + b"\r\n"
+    guard = hosting.TokenGuard(_app, "known")
+    answer = await _answered(guard, request, lambda serving: serving.cancel())
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
 
 
 async def _hello(scope, receive, send):
@@ -88,6 +76,8 @@ async def _hello(scope, receive, send):
 
 @asynccontextmanager
 async def _served(parser):
+    if parser == "httptools":
+        pytest.importorskip("httptools", reason="needs the extra serve")
     receipts = hosting.Receipts()
     config = uvicorn.Config(_hello, http=parser, log_level="critical", lifespan="off", ws="none",
                             h11_max_incomplete_event_size=hosting.MOST_HEAD)  # fmt: skip
@@ -106,86 +96,59 @@ async def _served(parser):
 async def _status(port, *parts):
     """The answer's status; None where the connection was cut before one could be read."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        with suppress(ConnectionError):
-            for part in parts:
-                writer.write(part)
-                await writer.drain()
-        with suppress(ConnectionError):
-            line = await reader.readline()
-            return int(line.split()[1]) if line else None
-        return None
-    finally:
-        writer.close()
-
-
-def _with(parser, tried):
-    async def main():
-        async with _served(parser) as (port, receipts):
-            await tried(port, receipts)
-
-    if parser == "httptools":
-        pytest.importorskip("httptools", reason="needs the extra serve")
-    asyncio.run(main())
+    line = b""
+    with suppress(ConnectionError):
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+    with suppress(ConnectionError):
+        line = await reader.readline()
+    writer.close()
+    return int(line.split()[1]) if line else None
 
 
 parsers = pytest.mark.parametrize("parser", ["h11", "httptools"])
 
 
 @parsers
-def test_long_heads_and_trailers_end_the_connection_and_are_not_kept(parser):
-    async def tried(port, receipts):
-        many = b"".join(b"h%d: v\r\n" % n for n in range(20_000))
-        long = b"x: " + b"a" * 200_000
-        statuses = [await _status(port, GET, *[each] * 5) for each in (many, long)]
-        assert set(statuses) <= {None, 400, 431}
+async def test_long_heads_and_trailers_end_the_connection_and_are_not_kept(parser):
+    many = b"".join(b"h%d: v\r\n" % n for n in range(20_000))
+    async with _served(parser) as (port, receipts):
+        for each in (many, b"x: " + b"a" * 200_000):
+            assert await _status(port, GET, *[each] * 5) in {None, 400, 431}
         assert await _status(port, GET, b"\r\n") == 200
         await asyncio.sleep(0)
         assert receipts.size == 0
-
-    _with(parser, tried)
-
-    async def tried(port, receipts):
-        flood = b"".join(b"h%d: v\r\n" % n for n in range(20_000))
-        assert await _status(port, CHUNKED, b"0\r\n", flood, flood) in (None, 400)
-
-    _with(parser, tried)
+        assert await _status(port, CHUNKED, b"0\r\n", many, many) in (None, 400)
 
 
-def test_a_head_has_at_most_so_many_fields():
-    async def tried(port, receipts):
-        fields = b"".join(b"h%d: v\r\n" % n for n in range(hosting.MOST_HEADERS))
+async def test_a_head_has_at_most_so_many_fields():
+    fields = b"".join(b"h%d: v\r\n" % n for n in range(hosting.MOST_HEADERS))
+    async with _served("httptools") as (port, _):
         assert await _status(port, GET, fields, b"\r\n") == 400
         assert await _status(port, GET, fields[: fields.rindex(b"h99")], b"\r\n") == 200
 
-    _with("httptools", tried)
-
 
 @parsers
-def test_a_body_up_to_the_bound_arrives_and_a_longer_one_does_not(parser: str) -> None:
-    async def tried(port, receipts):
-        for size, expected in (
-            (hosting.MOST_BODY, {200}),
-            (hosting.MOST_BODY + 1_000_000, {413, None}),
-        ):
+async def test_a_body_up_to_the_bound_arrives_and_a_longer_one_does_not(parser):
+    piece = b"a" * 100_000
+    async with _served(parser) as (port, _):
+        for more, expected in ((0, {200}), (1_000_000, {413, None})):
+            size = hosting.MOST_BODY + more
             head = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n" % size
-            assert await _status(port, head, *[b"a" * 100_000] * (size // 100_000)) in expected
-        chunk = b"186a0\r\n" + b"a" * 100_000 + b"\r\n"
+            assert await _status(port, head, *[piece] * (size // 100_000)) in expected
+        chunk = b"186a0\r\n" + piece + b"\r\n"
         assert await _status(port, CHUNKED, *[chunk] * 90) in {413, None}
 
-    _with(parser, tried)
-
 
 @parsers
-def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser: str) -> None:
-    async def tried(port, receipts):
-        silent = await asyncio.open_connection("127.0.0.1", port)
-        head = await asyncio.open_connection("127.0.0.1", port)
-        head[1].write(GET)
-        body = await asyncio.open_connection("127.0.0.1", port)
-        body[1].write(CHUNKED)
-        kept = await asyncio.open_connection("127.0.0.1", port)
-        kept[1].write(GET + b"\r\n")
+async def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser):
+    async with _served(parser) as (port, receipts):
+        silent, head, body, kept = [
+            await asyncio.open_connection("127.0.0.1", port) for _ in range(4)
+        ]
+        for (_, writer), sent in ((head, GET), (body, CHUNKED), (kept, GET + b"\r\n")):
+            writer.write(sent)
         assert await kept[0].readline() == b"HTTP/1.1 200 OK\r\n"
         now = asyncio.get_running_loop().time()
         receipts.close_late(now)
@@ -199,24 +162,19 @@ def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser: 
         for each in (silent, head, body, kept):
             each[1].close()
 
-    _with(parser, tried)
-
 
 @parsers
-def test_bodies_connections_and_clients_that_take_nothing_are_bounded(parser):
-    async def tried(port, receipts):
+async def test_bodies_connections_and_clients_that_take_nothing_are_bounded(parser):
+    async with _served(parser) as (port, receipts):
         receipts.size = hosting.MOST_RECEIVED
         assert await _status(port, CHUNKED, b"a") == 503
         receipts.size = 0
-        others = [object() for _ in range(hosting.MOST_CONNECTIONS)]
-        receipts.protocols |= set(others)
+        others = {object() for _ in range(hosting.MOST_CONNECTIONS)}
+        receipts.protocols |= others
         assert await _status(port) == 503
-        receipts.protocols -= set(others)
+        receipts.protocols -= others
         assert await _status(port, GET, b"\r\n") == 200
-
-    _with(parser, tried)
-
-    async def tried(port, receipts):
+    async with _served(parser) as (port, receipts):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(GET + b"\r\n")
         assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
@@ -229,5 +187,3 @@ def test_bodies_connections_and_clients_that_take_nothing_are_bounded(parser):
         connection.pause_writing()
         assert connection.is_late(now + hosting.BODY_S + 1)
         writer.close()
-
-    _with(parser, tried)

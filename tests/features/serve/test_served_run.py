@@ -36,12 +36,16 @@ async def _sitting(out, ends=None, notes=None, ended_by_agent=False, **changes):
         yield served_run
 
 
-def _sit(out, agent, *more, **how):
-    async def main():
-        async with _sitting(out, *more, **how) as served_run:
-            return await agent(served_run)
+async def _sit(out, count=100, **how):
+    """An exam whose next questions, so many, are answered rightly."""
+    async with _sitting(out, limit=3, **how) as served_run:
+        await _answer_right(served_run, count)
 
-    return asyncio.run(main())
+
+async def _dataset(folder):
+    """The file of three samples."""
+    options = RunOptions("time-puzzles", limit=3, seed=7, out=folder / "source")
+    return (await make_environment(options)).path / "samples.jsonl"
 
 
 def _gold(served_run, handle):
@@ -53,55 +57,55 @@ def _matches(scored):
     return sorted(score.metrics["exact_match"] for _, score in scored)
 
 
-def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
-    async def agent(served_run):
+async def test_a_right_answer_after_calls_scores_one_and_replays(tmp_path):
+    ends, run = [], Run(tmp_path / "run")
+    async with _sitting(run.path, ends) as served_run:
         while (question := await served_run.begin("a client 1.0")) is not None:
             result = await served_run.call(question.handle, "calendars", HEBREW)
             assert not result.is_error
-            submission = await served_run.submit(
-                question.handle, _gold(served_run, question.handle)
-            )
+            answer = _gold(served_run, question.handle)
+            submission = await served_run.submit(question.handle, answer)
             assert submission.text == "The episode is over (answered)."
-
-    ends = []
-    _sit(tmp_path / "run", agent, ends)
-    run = Run(tmp_path / "run")
     scored = score_folder(run, print)
     assert [score.metrics["exact_match"] for score in ends] == _matches(scored) == [1.0, 1.0]
     assert {episode.model for episode, _ in scored} == {"a client 1.0"}
-    results = asyncio.run(replay(run, ReplayOptions(), print))
-    assert [result.verdict for result in results] == ["same", "same"]
+    assert [r.verdict for r in await replay(run, ReplayOptions(), print)] == ["same", "same"]
 
 
 async def test_calls_fail_end_the_episode_or_are_recorded_to_their_end(tmp_path):
     async with _sitting(tmp_path / "run") as served_run:
-        question = await served_run.begin("x")
-        unknown = await served_run.call(question.handle, "almanac", {})
-        unknown, wrong = (
-            unknown,
-            await served_run.call(question.handle, "calendars", {"calendar": "hebrew"}),
-        )
-    assert unknown.is_error
+        handle = (await served_run.begin("x")).handle
+        unknown = await served_run.call(handle, "almanac", {})
+        wrong = await served_run.call(handle, "calendars", {"calendar": "hebrew"})
+    assert (unknown.is_error, wrong.is_error) == (True, True)
     assert "tools you can call: calendars" in unknown.text
-    assert wrong.is_error
     assert "wrong arguments" in wrong.text
     async with _sitting(tmp_path / "run1", limits={"steps": 2}) as served_run:
-        question = await served_run.begin("x")
-        calls = [await served_run.call(question.handle, "calendars", HEBREW) for _ in range(2)]
+        handle = (await served_run.begin("x")).handle
+        first, second = [await served_run.call(handle, "calendars", HEBREW) for _ in range(2)]
         assert served_run.handles == ()
-        first, second = calls
     assert "This is your last reply" in first.text
     assert second.is_last
     assert second.text.endswith("The episode is over (steps).")
     async with _sitting(tmp_path / "run2") as served_run:
-        question = await served_run.begin("x")
-        call = asyncio.ensure_future(served_run.call(question.handle, "calendars", HEBREW))
+        handle = (await served_run.begin("x")).handle
+        call = asyncio.ensure_future(served_run.call(handle, "calendars", HEBREW))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         call.cancel()
-        await served_run.submit(question.handle, NO_DATE)
+        await served_run.submit(handle, NO_DATE)
     ((episode, _),) = score_folder(Run(tmp_path / "run2"), print)
     assert [m.role for m in episode.messages][-3:] == ["assistant", "tool", "assistant"]
+
+
+@asynccontextmanager
+async def _client(out, **how):
+    """An MCP client of an exam; it gives what a tool leaves."""
+    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
+    async with _sitting(out) as served_run:
+        specs = await tools_of(served_run.environment)
+        async with mcp.Client(QuestionServer(served_run, specs, **how).server()) as client:
+            yield client
 
 
 async def test_an_exam_over_mcp_has_one_condition_and_checks_its_headers(tmp_path):
@@ -118,53 +122,32 @@ async def test_an_exam_over_mcp_has_one_condition_and_checks_its_headers(tmp_pat
     assert schema("routed")["properties"]["region"] == region
 
 
-def test_mcp_clients_sit_the_exam_with_and_without_handles(tmp_path):
-    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
-
-    async def agent(served_run):
-        async with mcp.Client(
-            QuestionServer(
-                served_run, await tools_of(served_run.environment), tells_score=True
-            ).server()
-        ) as client:
-            early = await client.call_tool("submit_answer", {"answer": "x"})
-            prompt = await client.get_prompt("question")
-            second = await client.call_tool("next_question", {})
-            result = await client.call_tool("calendars", HEBREW)
-            end = await client.call_tool("submit_answer", {"answer": NO_DATE})
-            names = [tool.name for tool in (await client.list_tools()).tools]
-            return [early, prompt, second, result, end, names]
-
-    early, prompt, second, result, end, names = _sit(tmp_path / "run", agent)
+async def test_mcp_clients_sit_the_exam_with_and_without_handles(tmp_path):
+    async with _client(tmp_path / "run", tells_score=True) as client:
+        early = await client.call_tool("submit_answer", {"answer": "x"})
+        prompt = await client.get_prompt("question")
+        second = await client.call_tool("next_question", {})
+        result = await client.call_tool("calendars", HEBREW)
+        end = await client.call_tool("submit_answer", {"answer": NO_DATE})
+        names = [tool.name for tool in (await client.list_tools()).tools]
     assert names == ["next_question", "calendars", "submit_answer"]
-    assert early.is_error
+    assert (early.is_error, second.is_error, result.is_error) == (True, True, False)
     assert early.content[0].text.startswith("Error: no question is open")
     assert "Constraints:" in prompt.messages[0].content.text
-    assert second.is_error
     assert "a question is open" in second.content[0].text
-    assert not result.is_error
     assert set(end.structured_content) == {"accepted", "score"}
     assert end.structured_content["accepted"] is True
-    mcp = pytest.importorskip("mcp", reason="needs the extra mcp")
-
-    async def agent(served_run):
-        async with mcp.Client(
-            QuestionServer(served_run, await tools_of(served_run.environment), many=True).server()
-        ) as client:
-            begun = [await client.call_tool("next_question", {}) for _ in range(3)]
-            handles = [b.structured_content.get("episode") for b in begun]
-            call = await client.call_tool("calendars", {**HEBREW, "episode": handles[1]})
-            nameless = await client.call_tool("calendars", HEBREW)
-            ends = [
-                await client.call_tool("submit_answer", {"answer": NO_DATE, "episode": handle})
-                for handle in handles[:2]
-            ]
-            return [begun, call, nameless, ends]
-
-    begun, call, nameless, ends = _sit(tmp_path / "run1", agent)
-    assert [b.structured_content["done"] for b in begun] == [False, False, True]
-    assert not call.is_error
-    assert nameless.is_error
+    async with _client(tmp_path / "run1", many=True) as client:
+        begun = [(await client.call_tool("next_question", {})).structured_content for _ in range(3)]
+        handles = [each.get("episode") for each in begun]
+        call = await client.call_tool("calendars", {**HEBREW, "episode": handles[1]})
+        nameless = await client.call_tool("calendars", HEBREW)
+        ends = [
+            await client.call_tool("submit_answer", {"answer": NO_DATE, "episode": handle})
+            for handle in handles[:2]
+        ]
+    assert [each["done"] for each in begun] == [False, False, True]
+    assert (call.is_error, nameless.is_error) == (False, True)
     assert "episode is missing" in nameless.content[0].text
     assert [end.structured_content for end in ends] == [{"accepted": True}] * 2
 
@@ -177,12 +160,8 @@ async def _answer_right(served_run, count=100):
 
 
 def _files_with_gold(served_run):
-    golds = [
-        date.encode()
-        for sample in served_run.environment.samples
-        if isinstance(sample, TimePuzzle)
-        for date in sample.gold
-    ]
+    samples = [s for s in served_run.environment.samples if isinstance(s, TimePuzzle)]
+    golds = [date.encode() for sample in samples for date in sample.gold]
     assert golds
     files = [file for file in served_run.folder.rglob("*") if file.is_file()]
     return [file.name for file in files if any(gold in file.read_bytes() for gold in golds)]
@@ -200,75 +179,55 @@ async def test_no_file_has_gold_before_the_end_and_then_the_folder_is_a_run(tmp_
     assert _matches(score_folder(Run(tmp_path / "run"), print)) == [0.0, 1.0, 1.0]
 
 
-def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path):
-    out = tmp_path / "run"
-
-    async def killed(served_run):
+async def test_a_killed_exam_loses_no_episode_and_no_question(tmp_path):
+    out, left = tmp_path / "run", tmp_path / "left"
+    async with _sitting(out, limit=3) as served_run:
         await _answer_right(served_run, 2)
-        shutil.copytree(out, tmp_path / "left")  # what SIGKILL would leave here
-
-    _sit(out, killed, limit=3)
-    left = tmp_path / "left"
+        shutil.copytree(out, left)  # what SIGKILL would leave here
     assert not (left / "samples.jsonl").exists()
-    _sit(left, _answer_right, limit=3)
+    await _sit(left)
     assert (left / "samples.jsonl").read_bytes() == (out / "samples.jsonl").read_bytes()
     assert _matches(score_folder(Run(left), print)) == [1.0] * 3
 
 
-def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
-    source = asyncio.run(
-        make_environment(RunOptions("time-puzzles", limit=3, seed=7, out=tmp_path / "source"))
-    )
-    data = source.path / "samples.jsonl"
-    out = tmp_path / "run"
-
-    async def killed(served_run):
+async def test_an_exam_over_a_dataset_goes_on_with_that_dataset_alone(tmp_path):
+    data, left = await _dataset(tmp_path), tmp_path / "left"
+    async with _sitting(tmp_path / "run", dataset=data, limit=3) as served_run:
         assert _files_with_gold(served_run) == []
-        shutil.copytree(out, tmp_path / "left")
-
-    _sit(out, killed, dataset=data, limit=3)
-    with pytest.raises(ConfigError, match=r"its questions came from samples\.jsonl; name it with"):
-        _sit(tmp_path / "left", _answer_right, limit=3)
+        shutil.copytree(tmp_path / "run", left)
     other = tmp_path / "other.jsonl"
     other.write_bytes(data.read_bytes().splitlines(keepends=True)[0])
-    with pytest.raises(ConfigError, match=r"samples\.jsonl gives other questions than"):
-        _sit(tmp_path / "left", _answer_right, dataset=other, limit=3)
-    _sit(tmp_path / "left", _answer_right, dataset=data, limit=3)
-    assert (tmp_path / "left/samples.jsonl").read_bytes() == data.read_bytes()
+    for dataset, reason in (
+        (None, r"its questions came from samples\.jsonl; name it with"),
+        (other, r"samples\.jsonl gives other questions than"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            await _sit(left, dataset=dataset)
+    await _sit(left, dataset=data)
+    assert (left / "samples.jsonl").read_bytes() == data.read_bytes()
 
 
-def test_gold_stays_hidden_until_all_is_answered_and_from_those_who_can_end_it(tmp_path):
-    async def one(served_run):
-        await _answer_right(served_run, 1)
-
-    out = tmp_path / "run"
-    _sit(out, one, ended_by_agent=True, limit=3)
-    assert not (out / "samples.jsonl").exists()
-    _sit(out, _answer_right, ended_by_agent=True, limit=3)
-    assert (out / "samples.jsonl").exists()
-
-    async def one(served_run):
-        assert not (served_run.folder / "samples.jsonl").exists()
-        await _answer_right(served_run, 1)
+async def test_gold_stays_hidden_until_all_is_answered_and_from_those_who_can_end_it(tmp_path):
+    samples = tmp_path / "run/samples.jsonl"
+    await _sit(samples.parent, 1, ended_by_agent=True)
+    assert not samples.exists()
+    await _sit(samples.parent, ended_by_agent=True)
+    assert samples.exists()
 
     out, notes = tmp_path / "run1", list[str]()
-    _sit(out, one, limit=3)
-    _sit(out, one, notes=notes, limit=3)
+    for heard in (None, notes):
+        async with _sitting(out, notes=heard, limit=3) as served_run:
+            assert not (out / "samples.jsonl").exists()
+            await _answer_right(served_run, 1)
     assert notes == [f"{out} goes on, with the options that it was begun with"]
     assert (out / "samples.jsonl").exists()
 
 
-def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path):
-    source = asyncio.run(
-        make_environment(RunOptions("time-puzzles", limit=3, seed=7, out=tmp_path / "source"))
-    )
-
-    async def agent(served_run):
-        assert (served_run.folder / "samples.jsonl").exists()
-
-    notes = []
-    asyncio.run(make_environment(RunOptions(
-        "time-puzzles", conditions=("explicit+cal",), out=tmp_path / "run",
-        dataset=source.path / "samples.jsonl")))  # fmt: skip
-    _sit(tmp_path / "run", agent, notes=notes, limit=3)
-    assert notes[1].startswith(f"{tmp_path / 'run' / 'samples.jsonl'} stays readable, gold answers")
+async def test_questions_that_cannot_be_made_again_stay_in_the_folder(tmp_path):
+    out, notes = tmp_path / "run", []
+    dataset = await _dataset(tmp_path)
+    options = RunOptions("time-puzzles", conditions=("explicit+cal",), out=out, dataset=dataset)
+    await make_environment(options)
+    async with _sitting(out, notes=notes, limit=3):
+        assert (out / "samples.jsonl").exists()
+    assert notes[1].startswith(f"{out / 'samples.jsonl'} stays readable, gold answers")
