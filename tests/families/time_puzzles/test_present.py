@@ -19,16 +19,12 @@ from tests.plans import finished
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
 CONDITIONS = [with_modifier(Condition(name="base"), DAY, day) for day in HARD]
-WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-          "October", "November", "December")  # fmt: skip
 SEASONS = {"winter": (12, 1, 2), "spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11)}
 
 
-@pytest.fixture(scope="module")
-def made():
-    options = FAMILY.read_options(["present=true"])
-    return FAMILY.make_task("default", options, {}), FAMILY.make_samples(36, 3, options)
+def made(count, *options):
+    chosen = FAMILY.read_options(options)
+    return FAMILY.make_task("default", chosen, {}), FAMILY.make_samples(count, 3, chosen)
 
 
 def month_before(day, back):
@@ -68,11 +64,11 @@ def holds(text, day, today):
     if found := re.search(r"the (first|last|\w+)(-to-last)? (\w+day) of the month", text):
         number = re.match(r"\d", found[1])
         same = (day + timedelta(7 * n) for n in range(-5, 6))  # the same weekday, near it
-        month = [d for d in same if d.month == day.month and WEEKDAYS[d.weekday()] == found[3]]
+        month = [d for d in same if d.month == day.month and f"{d:%A}" == found[3]]
         month = month[::-1] if found[2] or found[1] == "last" else month
         return day in month and month.index(day) == (int(number[0]) if number else 1) - 1
     if found := re.search(r"The month is (\w+)", text):
-        return MONTHS[day.month - 1] == found[1]
+        return f"{day:%B}" == found[1]
     if found := re.search(r"The season is (\w+)", text):
         return day.month in SEASONS[found[1]]
     if "leap year" in text:
@@ -84,15 +80,15 @@ def holds(text, day, today):
     if found := re.search(r"(before|after) the (\d+)\w\w of the month", text):
         return day.day < int(found[2]) if found[1] == "before" else day.day > int(found[2])
     assert "The date is a " in text, text
-    return WEEKDAYS[day.weekday()] in text
+    return f"{day:%A}" in text
 
 
 def days_of(year):
     return [date(year, 1, 1) + timedelta(n) for n in range(366 if year % 4 == 0 else 365)]
 
 
-def test_the_gold_and_answers_of_each_day(made):
-    task, sample_set = made
+def test_the_gold_and_answers_of_each_day():
+    task, sample_set = made(36, "present=true")
     kept, _ = on_their_days(sample_set, CONDITIONS, task, lambda text: None)
     assert len(kept.samples) > 25
     for sample in kept.samples:
@@ -101,49 +97,43 @@ def test_the_gold_and_answers_of_each_day(made):
             today = date.fromisoformat(condition.today)
             (message,) = task.prompt_under(sample, condition)
             assert condition.today not in message.content
-            years = 21 if "President" in own.constraints[0] else 2
-            first = today.year - years
+            first = today.year - (21 if "President" in own.constraints[0] else 2)
             days = [day for year in range(first, today.year + 1) for day in days_of(year)]
             fits = [d for d in days if all(holds(text, d, today) for text in own.constraints)]
             assert tuple(map(str, fits)) == own.gold, (sample.id, today, own.constraints)
-    _, sample_set = made
-    assert len({sample.digest for sample in sample_set.samples}) == len(sample_set.samples) >= 33
-    units = [sample.facts[0].unit for sample in sample_set.samples]
-    assert {"year", "month", "week", "weeks", "president"} == set(units)
-    assert {sample.solution_count for sample in sample_set.samples} == {1, 2, 3, 4, 5, 6}
-    task, sample_set = made
-    sample = next(
-        s for s in sample_set.samples if s.facts[0].unit == "month" and s.facts[0].back == 1
-    )
+    samples = sample_set.samples
+    assert len({sample.digest for sample in samples}) == len(samples) >= 33
+    units = {sample.facts[0].unit for sample in samples}
+    assert units == {"year", "month", "week", "weeks", "president"}
+    assert {sample.solution_count for sample in samples} == {1, 2, 3, 4, 5, 6}
+    about = {(s.facts[0].unit, s.facts[0].back): s for s in samples}["month", 1]
     kept, _ = on_their_days(sample_set, CONDITIONS[:1], task, lambda text: None)
-    own = next(s for s in kept.samples if s.id == sample.id).in_world(CONDITIONS[0].world)
+    own = next(s for s in kept.samples if s.id == about.id).in_world(CONDITIONS[0].world)
     assert "2024-01-01 to 2024-01-31" in own.explicit_constraints[0]
     sample = kept.samples[0]
     then = sample.in_world(World(today=HARD[0]))
-    said = {"MY ANSWER: " + ", ".join(sample.gold): (0.0, 1.0),
-            "MY ANSWER: " + ", ".join(then.gold): (1.0, 0.0)}  # fmt: skip
-    for text, expected in said.items():
+    for gold, expected in ((sample.gold, (0.0, 1.0)), (then.gold, (1.0, 0.0))):
+        text = "MY ANSWER: " + ", ".join(gold)
         episode = ended(text, sample.id, CONDITIONS[0].name, stop_reason="answered")
         metrics = task.score(sample, episode).metrics
         assert (metrics["follows_clock"], metrics["present"]) == expected
         assert "ever_right" not in metrics  # no history of its answers is known
+    shortcut = next(each for each in task.shortcuts if each.name == "ignore-event")
+    assert shortcut.make(samples)(samples[0], Random(1)) is None
+
+
+def test_what_has_no_such_day_is_not_shifted():
+    task, sample_set = made(36, "present=true")
     with pytest.raises(CannotShift, match="too near an end"):
         task.on_day(sample_set.samples[0], date(1805, 1, 1))
-    options = FAMILY.read_options([])
-    (plain,) = FAMILY.make_samples(1, 3, options).samples
+    (plain,) = made(1)[1].samples
     assert task.on_day(plain, date(2000, 1, 1)) == {}
     with pytest.raises(ConfigError, match="present"):
         FAMILY.read_options(["present=sometimes"])
-    options = FAMILY.read_options(["present=true", "years=1600-2050"])
-    task = FAMILY.make_task("default", options, {})
-    samples = FAMILY.make_samples(12, 1, options).samples
-    about = next(each for each in samples if each.facts[0].unit == "president")
+    task, sample_set = made(12, "present=true", "years=1600-2050")
+    about = next(each for each in sample_set.samples if each.facts[0].unit == "president")
     with pytest.raises(CannotShift, match="there was no such president on 1700-01-01"):
         task.on_day(about, date(1700, 1, 1))
-    task, sample_set = made
-    shortcut = next(each for each in task.shortcuts if each.name == "ignore-event")
-    guess = shortcut.make(sample_set.samples)
-    assert guess(sample_set.samples[0], Random(1)) is None
 
 
 @pytest.mark.parametrize(

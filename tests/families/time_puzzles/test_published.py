@@ -20,18 +20,29 @@ from .by_hand import GOOD, TABLES
 FOREIGN = TESTS / "data" / "published" / "foreign.json"
 
 
+def written(folder, content):
+    """A file of these rows, this text or these bytes."""
+    file, text = folder / "puzzles.json", content
+    if isinstance(content, list):
+        text = json.dumps(content)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+def good(count):
+    """The rows of the first puzzles, as they are published."""
+    return json.loads(write_published(GOOD[:count]))
+
+
 def test_the_format_has_nine_keys_and_reads_back_the_same(tmp_path):
     puzzles = (*GOOD, *generate(TABLES, 18, seed=11))
-    file = tmp_path / "puzzles.json"
-    file.write_bytes(write_published(puzzles))
+    file = written(tmp_path, write_published(puzzles))
     for puzzle, again in zip(puzzles, read_published(file), strict=True):
-        assert (again.facts, again.gold, again.id) == (puzzle.facts, puzzle.gold, puzzle.id)
-        assert again.constraints == puzzle.constraints
-        assert again.explicit_constraints == puzzle.explicit_constraints
-        assert (again.years, again.seed_date) == (puzzle.years, puzzle.seed_date)
-        assert again.solution_count == puzzle.solution_count
+        for name in ("facts", "gold", "id", "constraints", "explicit_constraints", "years",
+                     "seed_date", "solution_count"):  # fmt: skip
+            assert getattr(again, name) == getattr(puzzle, name)
     assert write_published(read_published(file)) == file.read_bytes()
-    (row,) = json.loads(write_published(GOOD[:1]))
+    (row,) = good(1)
     assert list(row) == [
         "identifier", "constraints", "explicit_constraints", "constraints_meta", "solutions",
         "solution_count", "year_range", "seed_date", "noise_date",
@@ -63,28 +74,16 @@ def test_foreign_files_are_read_where_clear_and_kept():
 
 
 def test_either_kind_of_file_and_its_explicit_gold(tmp_path):
-    file = tmp_path / "samples.jsonl"
-    file.write_bytes(puzzle_bytes(GOOD))
-    assert read_puzzles(file) == GOOD
-    file.write_bytes(b"\xef\xbb\xbf\n " + write_published(GOOD))
+    assert read_puzzles(written(tmp_path, puzzle_bytes(GOOD))) == GOOD
+    file = written(tmp_path, b"\xef\xbb\xbf\n " + write_published(GOOD))
     assert [puzzle.gold for puzzle in read_puzzles(file)] == [puzzle.gold for puzzle in GOOD]
-    rows = json.loads(write_published(GOOD[:2]))
+    rows = good(2)
     rows[1]["explicit_solutions"] = ["1848-07-21"]
-    file = tmp_path / "puzzles.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    puzzles = read_published(file)
+    puzzles = read_published(written(tmp_path, rows))
     assert [puzzle.explicit_gold for puzzle in puzzles] == [None, ("1848-07-21",)]
     assert json.loads(write_published(puzzles)) == rows
-    samples = tmp_path / "samples.jsonl"
-    samples.write_bytes(b"".join(p.model_dump_json().encode() + b"\n" for p in puzzles))
-    assert [puzzle.explicit_gold for puzzle in read_puzzles(samples)] == [None, ("1848-07-21",)]
-
-
-def read_meta(folder, *meta):
-    row = json.loads(write_published(GOOD[:1]))[0] | {"constraints_meta": list(meta)}
-    file = folder / "puzzles.json"
-    file.write_text(json.dumps([row]), encoding="utf-8")
-    return read_published(file)[0].facts
+    file = written(tmp_path, b"".join(p.model_dump_json().encode() + b"\n" for p in puzzles))
+    assert [puzzle.explicit_gold for puzzle in read_puzzles(file)] == [None, ("1848-07-21",)]
 
 
 def rows(name):
@@ -95,7 +94,8 @@ def rows(name):
 
 @pytest.mark.parametrize(("meta", "fact"), rows("meta.jsonl"))
 def test_a_meta_entry_is_understood(meta, fact, tmp_path):
-    (found,) = read_meta(tmp_path, meta)
+    file = written(tmp_path, [good(1)[0] | {"constraints_meta": [meta]}])
+    ((found,),) = [puzzle.facts for puzzle in read_published(file)]
     assert found.model_dump(mode="json") == fact
 
 
@@ -103,42 +103,31 @@ def test_a_meta_entry_is_understood(meta, fact, tmp_path):
     "value", [[1908, 1948, 2012], "1908;1948;2012", [[1908, 1908], 1948, 2012]]
 )
 def test_years_of_an_event_may_be_a_list_or_spans(value, tmp_path):
-    row = json.loads(write_published(GOOD[2:3]))[0]
+    row = good(3)[2]
     row["constraints_meta"][0]["value"] = value
-    file = tmp_path / "puzzles.json"
-    file.write_text(json.dumps([row]), encoding="utf-8")
-    (puzzle,) = read_published(file)
+    (puzzle,) = read_published(written(tmp_path, [row]))
     assert puzzle.event_years == (1908, 1948, 2012)
 
 
 @pytest.mark.parametrize(("change", "message"), rows("broken.jsonl"))
 def test_a_broken_file_is_named_by_index_and_field(change, message, tmp_path):
-    rows = json.loads(write_published(GOOD[:2]))
-    rows[1] |= change
-    file = tmp_path / "puzzles.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
+    first, second = good(2)
     with pytest.raises(DatasetError, match=rf"puzzles\.json: index 1, .*{message}"):
-        read_puzzles(file)
-
-
-def test_a_missing_key_is_named(tmp_path):
-    rows = json.loads(write_published(GOOD[:1]))
-    del rows[0]["explicit_constraints"]
-    file = tmp_path / "puzzles.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    with pytest.raises(DatasetError, match="index 0, explicit_constraints: is missing"):
-        read_puzzles(file)
+        read_puzzles(written(tmp_path, [first, second | change]))
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("content", "message"),
     [
         ("[" * 100_000, "is not JSON"),
         ('{"id": "x"}', ":1: gold: Field required"),
+        (
+            [{k: v for k, v in good(1)[0].items() if k != "explicit_constraints"}],
+            "index 0, explicit_constraints: is missing",
+        ),
     ],
+    ids=["not closed", "no gold", "no explicit constraints"],
 )
-def test_a_file_that_is_no_puzzle_file_says_why(text, message, tmp_path):
-    file = tmp_path / "puzzles.json"
-    file.write_text(text, encoding="utf-8")
+def test_a_file_that_is_no_puzzle_file_says_why(content, message, tmp_path):
     with pytest.raises(DatasetError, match=message):
-        read_puzzles(file)
+        read_puzzles(written(tmp_path, content))

@@ -1,7 +1,4 @@
-"""Each habit does the one thing that it is named for.
-
-What the reference model understands of constraints and pages.
-"""
+"""What the reference model understands of constraints and pages, and what each habit does."""
 
 import json
 
@@ -25,10 +22,11 @@ TOOLS = {"web_search", "open_page"}
 LOOKUP = Lookup("event", "the Battle of Waterloo", "year", "first")
 
 
+WATERLOO = "Battle of Waterloo\nhttps://x.example\n\nThe Battle of Waterloo began on 1 June "
+
+
 def page(year):
-    return (
-        f"Battle of Waterloo\nhttps://x.example\n\nThe Battle of Waterloo began on 1 June {year}."
-    )
+    return f"{WATERLOO}{year}."
 
 
 def history(**pages):
@@ -38,10 +36,10 @@ def history(**pages):
 
 def test_policies_believe_check_or_give_up_and_never_guess():
     assert find_first(LOOKUP, History(), TOOLS).call == ("web_search", {"query": LOOKUP.phrase})
-    found = find_first(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
-    assert (found.clause, found.url, found.call) == (["years", [1816]], "a", None)
-    found = find_twice(LOOKUP, history(a=page(1816), b=page(1815), c=page(1815)), TOOLS)
-    assert (found.clause, found.url, found.call) == (["years", [1815]], "c", None)
+    three = history(a=page(1816), b=page(1815), c=page(1815))
+    for find, year, url in ((find_first, 1816, "a"), (find_twice, 1815, "c")):
+        found = find(LOOKUP, three, TOOLS)
+        assert (found.clause, found.url, found.call) == (["years", [year]], url, None)
     alone = find_twice(LOOKUP, history(a=page(1816)), TOOLS)
     assert alone.call is not None  # it goes on searching
     assert step("giver-up", "No results for: x") is None
@@ -50,14 +48,12 @@ def test_policies_believe_check_or_give_up_and_never_guess():
     )  # fmt: skip
     assert step("checker", "Error: timeout") is None
     prompt = "Constraints:\n- The year is 1982.\n- It is June.\n- The mood is good.\n"
-    turn = Turn([Message(role="user", content=prompt)], [], thorough=True)
-    said = next_step(turn)
+    said = next_step(Turn([Message(role="user", content=prompt)], [], thorough=True))
     assert said == ("I did not understand: The mood is good.\nI give no answer.", [])
     assert parse_date_answer(said[0]).dates is None
     assert fit(ARTICLE, WAR) == 1.0
-    assert (
-        fit("This page is an old version, kept as it stood on 4 May 1982. " + ARTICLE, WAR) == 0.0
-    )
+    old = "This page is an old version, kept as it stood on 4 May 1982. "
+    assert fit(old + ARTICLE, WAR) == 0.0
     assert fit("Falklands War is a board game, named after the Falklands War.", WAR) == 0.0
     alive = "Ada Byron was alive\nhttps://x.example/a\n\nAda Byron was alive"
     life = Lookup("life", "Ada Byron", "span")
@@ -83,9 +79,8 @@ def step(habit, output, **pages):
     ],
 )
 def test_the_believer_does_what_a_page_says(text, text_of_step, calls):
-    made = step("believer", "", a=page(1815) + text)
-    assert text_of_step in made[0]
-    assert made[1] == calls
+    said, made = step("believer", "", a=page(1815) + text)
+    assert (text_of_step in said, made) == (True, calls)
     assert step("checker", "", a=page(1815) + text) is None
 
 
@@ -97,11 +92,13 @@ Argentina and the United Kingdom fought over islands.
 Kind: war
 First day: April 2, 1982
 Last day: 14 June 1982"""
-REWORDED = TESTS / "data" / "reworded.json"
+REWORDED = json.loads((TESTS / "data/reworded.json").read_text())
 WAR = Lookup("event", "the Falklands War", "year", "first")
 
 
-@pytest.mark.parametrize(("ours", "reworded"), json.loads(REWORDED.read_text()))
+@pytest.mark.parametrize(
+    ("ours", "reworded"), json.loads((TESTS / "data/reworded.json").read_text())
+)
 def test_other_words_for_the_same_are_understood_alike(ours, reworded):
     assert read_constraint(reworded) == read_constraint(ours) is not None
 
@@ -127,8 +124,7 @@ HEAD = (
 )
 def test_dates_known_to_the_year_are_read_from_sentences(sentence, first, last, all_years):
     page = f"{HEAD}The guild had a fourth warden{sentence}."
-    edges = ("first", "last")
-    for edge, year in zip(edges, (first, last), strict=True):
+    for edge, year in (("first", first), ("last", last)):
         clause = clause_from(page, Lookup("event", MERCHANT, "year", edge))
         assert year is None or clause == ["years", [year]]
         assert clause_from(page, Lookup("event", MERCHANT, "day", edge)) in (None, ["days", [3]])

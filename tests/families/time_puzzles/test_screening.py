@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from agent_env.errors import ConfigError
 from agent_env.features.facts.tables.tables import read_events, shipped_tables
 from agent_env.runs.generate import GenerateOptions, make_set
 from agent_env.runs.start import Listener
+from tests import ROOT
 from tests.fake_server import FakeServer, ScriptedAnswer
 
 KNOWN = {"the Battle of Trafalgar", "the Battle of Waterloo"}
@@ -46,10 +46,8 @@ def screened(folder, table):
 
 
 def table_of(*names):
-    lines = (Path(__file__).parents[3] / "agent_env/features/facts/tables/events.csv").read_text(
-        "utf-8"
-    )
-    header, *rows = lines.splitlines()
+    table = ROOT / "agent_env/features/facts/tables/events.csv"
+    header, *rows = table.read_text("utf-8").splitlines()
     return "\n".join([header, *(row for row in rows if row.startswith(names))]) + "\n"
 
 
@@ -57,11 +55,9 @@ def test_puzzles_are_made_of_what_no_model_of_the_panel_can_date(tmp_path):
     table = table_of("the Battle of", "the Congress of Berlin", "the Algeciras Conference")
     made = screened(tmp_path, table).sample_set
     rows = {row.event: row.obscurity for row in read_events(tmp_path / "set.screened.csv")}
-    assert rows["the Battle of Trafalgar"] == 0
-    assert rows["the Congress of Berlin"] == 1
-    assert rows["the Battle of Austerlitz"] is None  # no clear answer
-    samples = [json.loads(sample.model_dump_json()) for sample in made.samples]
-    assert all(rows[sample["event"]] == sample["obscurity"] == 1 for sample in samples)
+    events = ("the Battle of Trafalgar", "the Congress of Berlin", "the Battle of Austerlitz")
+    assert [rows[event] for event in events] == [0, 1, None]  # the last has no clear answer
+    assert all(rows[sample.event] == sample.obscurity == 1 for sample in made.samples)
     summary = json.loads((tmp_path / "set.summary.json").read_text())
     assert summary["options"]["obscurity"] == 1.0
 

@@ -1,7 +1,4 @@
-"""The prompt and the scorer of Time Puzzles.
-
-The worked examples are right: every day was looked at.
-"""
+"""The prompt and the scorer of Time Puzzles; the worked examples are right, day by day."""
 
 from datetime import date, timedelta
 
@@ -38,30 +35,33 @@ def test_prompts_answers_and_special_days():
     assert score(sample, episode("MY ANSWER: 1982-04-02")).metrics == {
         "exact_match": 0.0, "strict_match": 0.0, "f1": 2 / 3, "jaccard": 0.5, "days_off": 182.5,
     }  # fmt: skip
-    found = score(puzzle(gold=["1982-04-02"]), episode("**MY ANSWER:** April 2, 1982"))
-    assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
-    cut = episode("\\boxed{1982-04-02}").model_copy(update={"stop_reason": "truncated"})
-    assert score(puzzle(), cut).outcome == "unreadable"
-    assert score(puzzle(), episode("\\boxed{1982-04-02}")).outcome == "read"
     sample = puzzle(gold=["1982-04-02"])
+    found = score(sample, episode("**MY ANSWER:** April 2, 1982"))
+    assert (found.metrics["exact_match"], found.metrics["strict_match"]) == (1.0, 0.0)
     assert score(sample, episode("MY ANSWER: 1982-04-05")).metrics["days_off"] == 3.0
-    assert "days_off" not in score(sample, episode("MY ANSWER: None")).metrics
-    assert "days_off" not in score(sample, episode("It is in April.")).metrics
+    for text in ("MY ANSWER: None", "It is in April."):
+        assert "days_off" not in score(sample, episode(text)).metrics
     assert score(puzzle(gold=[]), episode("MY ANSWER: None")).metrics["days_off"] == 0.0
-    unreadable = score(puzzle(), episode("It is in April."))
-    assert (unreadable.outcome, unreadable.metrics["exact_match"]) == ("unreadable", 0.0)
-    assert score(puzzle(), episode(None)).outcome == "unreadable"
-    failed = score(puzzle(), episode(None, "failed"))
-    assert (failed.outcome, failed.metrics) == ("failed", {})
-    assert score(puzzle(), episode(None, "unfinished")).outcome == "unfinished"
+    assert score(puzzle(), episode("It is in April.")).metrics["exact_match"] == 0.0
+    boxed = episode("\\boxed{1982-04-02}")
+    for ending, outcome in (
+        (boxed, "read"),
+        (boxed.model_copy(update={"stop_reason": "truncated"}), "unreadable"),
+        (episode("It is in April."), "unreadable"),
+        (episode(None), "unreadable"),
+        (episode(None, "failed"), "failed"),
+        (episode(None, "unfinished"), "unfinished"),
+    ):
+        assert score(puzzle(), ending).outcome == outcome
+    assert score(puzzle(), episode(None, "failed")).metrics == {}
     sample = puzzle().model_copy(update={"explicit_gold": ("1983-04-02",)})
-    explicit = episode("MY ANSWER: 1983-04-02").model_copy(
-        update={"condition": "explicit+python~auto"}
-    )
-    task = make_task()
-    assert task.score(sample, explicit).metrics["exact_match"] == 1.0
-    assert task.score(sample, episode("MY ANSWER: 1983-04-02")).metrics["exact_match"] == 0.0
-    assert task.score(sample, episode("MY ANSWER: 1982-04-02")).metrics["exact_match"] == 1.0
+    for condition, year, right in (
+        ("explicit+python~auto", 1983, 1.0),
+        ("web", 1983, 0.0),
+        ("web", 1982, 1.0),
+    ):
+        said = ended(f"MY ANSWER: {year}-04-02", "tp-0-00001", condition)
+        assert make_task().score(sample, said).metrics["exact_match"] == right
     plain = puzzle()
     assert plain.worded("explicit") is plain
     assert "explicit_gold" not in plain.model_dump_json()
