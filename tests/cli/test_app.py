@@ -21,44 +21,32 @@ from tests.commands import agent_env, run_puzzles, running, serving
 from tests.fake_server import serve
 
 TRACE = "episodes/explicit/tp-1-00001.1.jsonl"
-CONDITIONS = ("base", "web", "explicit")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    """A run with the web, as its JSON tells it."""
-    out = tmp_path_factory.mktemp("runs") / "first"
-    named = [word for name in CONDITIONS for word in ("--condition", name)]
-    done = agent_env("run", "time-puzzles", "--limit", "4", "--out", str(out), *named, "--json")
+def test_reference_gets_all_right_and_the_same_seed_gives_the_same_samples_and_scores(tmp_path):
+    named, out = ("base", "web", "explicit"), tmp_path / "first"
+    words = ["--out", str(out), *(word for name in named for word in ("--condition", name))]
+    done = agent_env("run", "time-puzzles", "--limit", "4", *words, "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["run"] == str(out)
-    return out, told["conditions"]
-
-
-def test_reference_gets_all_right_and_the_same_seed_gives_the_same_samples_and_scores(
-    run, tmp_path
-):
-    _, conditions = run
-    assert list(conditions) == ["base", "web", "explicit"]
-    assert conditions["web"]["exact_match"] == 1.0
-    assert conditions["explicit"]["exact_match"] == 1.0
+    conditions = told["conditions"]
+    assert (told["run"], tuple(conditions)) == (str(out), named)
+    assert conditions["web"]["exact_match"] == conditions["explicit"]["exact_match"] == 1.0
     wanted = {"episodes", "failed", "unreadable", "exact_match", "f1", "jaccard", "input_tokens",
               "output_tokens", "steps", "tool_calls"}  # fmt: skip
     assert wanted <= conditions["web"].keys()
-    out, conditions = run
     before = (out / "scores.jsonl").read_bytes()
     (out / "scores.jsonl").unlink()
     done = agent_env("show", str(out), "--json")
     assert json.loads(done.stdout)["conditions"] == conditions
     assert (out / "scores.jsonl").read_bytes() == before
-    again = run_puzzles(tmp_path / "again", limit=4, conditions=CONDITIONS)
+    again = run_puzzles(tmp_path / "again", limit=4, conditions=named)
     for name in ("samples.jsonl", "scores.jsonl"):
-        assert (again / name).read_bytes() == (run[0] / name).read_bytes()
+        assert (again / name).read_bytes() == (out / name).read_bytes()
 
 
-def test_show_prints_the_episode_and_says_what_is_missing_beside_a_trace(run, tmp_path):
-    trace = shutil.copytree(run[0], tmp_path / "run") / "episodes/web/tp-1-00001.1.jsonl"
+def test_show_prints_the_episode_and_says_what_is_missing_beside_a_trace(web_run, tmp_path):
+    trace = shutil.copytree(web_run, tmp_path / "run") / "episodes/web/tp-1-00001.1.jsonl"
     shown = agent_env("show", str(trace)).stdout
     for part in (
         "[user] Below is a list", "calls web_search", "MY ANSWER:", "== ended: answered",
@@ -93,9 +81,8 @@ def test_a_dataset_is_asked_instead_and_filtered_up_to_the_limit(tmp_path):
 
 def test_ctrl_c_leaves_valid_traces_and_says_how_to_go_on(tmp_path):
     out = tmp_path / "run"
-    command = ("run", "time-puzzles", "--limit", "40", "--condition", "explicit", "--condition",
-               "web", "--out", str(out))  # fmt: skip
-    with running(*command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    words = f"run time-puzzles --limit 40 --condition explicit --condition web --out {out}".split()
+    with running(*words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         while len(list(out.glob("episodes/*/*.jsonl"))) < 5:
             assert process.poll() is None
             time.sleep(0.05)
@@ -137,11 +124,9 @@ def test_a_run_goes_on_at_the_server_that_is_named(tmp_path):
 def test_failed_and_missing_episodes_are_run_again_by_resume(copied):
     trace = copied / TRACE
     first = trace.read_bytes().splitlines(keepends=True)[0]
-    failed = (
-        b'{"v":2,"episode":"explicit/tp-1-00001.1","seq":1,"at":"2026-01-01T00:00:00Z",'
-        b'"kind":"episode_failed","error":"E","message":"m"}'
-    )
-    trace.write_bytes(first + seal(failed, read_lines(trace, first).crc)[0])
+    failed = {"v": 2, "episode": "explicit/tp-1-00001.1", "seq": 1, "at": "2026-01-01T00:00:00Z",
+              "kind": "episode_failed", "error": "E", "message": "m"}  # fmt: skip
+    trace.write_bytes(first + seal(json.dumps(failed).encode(), read_lines(trace, first).crc)[0])
     (copied / "episodes/base/tp-1-00002.1.jsonl").unlink()
     told = json.loads(agent_env("show", str(copied), "--json").stdout)["conditions"]
     assert (told["explicit"]["failed"], told["base"]["episodes"]) == (1, 1)
@@ -191,26 +176,28 @@ def test_the_help_shows_ten_commands_and_the_options_of_a_task():
     assert groups.endswith("\nAlso: verify, pack, docs, list, models, sandbox.\n")
     listed = agent_env("web", "--help").stdout
     assert "  facts    Tables of events: import, build, screen, check.\n" in listed
-    code = (
-        "import sys; from agent_env.cli import app; sys.argv = ['agent-env', 'run', '--help-all']\n"
-    )
-    code += "try: app.main()\nexcept SystemExit: print('rich' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "The web:\n  --web " in done.stdout
-    assert done.stdout.endswith("False\n")
+    *said, loaded = modules_after("run --help-all", ["rich"])
+    assert "The web:\n  --web " in "\n".join(said)
+    assert loaded == "[]"
     shown = agent_env("run", "time-puzzles", "--help").stdout
     listed = shown.split("\nOptions of time-puzzles, each as --option KEY=VALUE:\n")[1]
     assert "facts=<str> Facts per puzzle: 5 or 4-6. [default: 4-6]" in " ".join(listed.split())
     assert "Options of" not in agent_env("run", "--help").stdout
 
 
-def test_the_first_page_of_the_help_loads_no_record_and_no_loop():
-    """Whoever types `agent-env --help` waits for what it imports."""
+def modules_after(words, modules):
+    """The lines that the command prints, and which of these modules it has loaded then."""
     code = (
-        "import sys; sys.argv = ['agent-env', '--help']\n"
+        f"import sys; sys.argv = ['agent-env', *{words.split()}]\n"
         "from agent_env.cli.app import main\n"
         "try: main()\n"
-        "except SystemExit: print(sorted({'pydantic', 'asyncio', 'httpx'} & {*sys.modules}))"
+        f"except SystemExit: print(sorted({{*{modules}}} & {{*sys.modules}}))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_first_page_of_the_help_loads_no_record_and_no_loop():
+    """Whoever types `agent-env --help` waits for what it imports."""
+    assert modules_after("--help", ["pydantic", "asyncio", "httpx"])[-1] == "[]"

@@ -5,17 +5,16 @@ import json
 import pytest
 
 from agent_env.analysis.figures import frontier, scores
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Both policies over the same 12 puzzles, in one command."""
     out = tmp_path_factory.mktemp("matrix") / "both"
-    done = agent_env(
-        "run", "time-puzzles", "--model", "reference", "--model", "reference-static",
-        "--condition", "base", "--condition", "web", "--condition", "explicit",
-        "--limit", "12", "--seed", "5", "--out", str(out), "--json",
+    done = typed(
+        "run time-puzzles --model reference --model reference-static --condition base "
+        "--condition web --condition explicit --limit 12 --seed 5 --json --out {}", out,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.splitlines()) == 2
@@ -79,9 +78,7 @@ def test_figures_and_one_html_file_with_method_tables_and_figures(runs, tmp_path
     makers = {"frontier": frontier, "scores": scores}
     monkeypatch.setattr("agent_env.analysis.figures.MAKERS", makers)
     out = tmp_path / "deep/report.html"
-    done = agent_env(
-        "compare", str(runs), "--figures", str(tmp_path), "--table", "use", "--html", str(out)
-    )
+    done = typed("compare {} --figures {} --table use --html {}", runs, tmp_path, out)
     assert done.returncode == 0, done.stderr
     names = {file.name for file in tmp_path.iterdir()}
     assert {"frontier.svg", "frontier.png", "scores.pdf"} <= names

@@ -37,18 +37,15 @@ def test_messages_name_pages_that_an_installed_user_can_open():
 
 
 def test_every_page_is_in_the_navigation_of_the_site():
-    listed = re.findall(
-        r'= "(?:features/)?([a-z-]+)\.md"', (ROOT / "zensical.toml").read_text(encoding="utf-8")
-    )
-    assert sorted(listed) == sorted(PAGES)
+    site = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    assert sorted(re.findall(r'= "(?:features/)?([a-z-]+)\.md"', site)) == sorted(PAGES)
 
 
 @pytest.mark.parametrize("name", ["api", "commands", "samples"])
 def test_a_page_that_is_made_from_the_code_is_up_to_date(name):
-    page = (ROOT / f"docs/{name}.md").read_text(encoding="utf-8")
-    assert page == f"{page_generator(name)[f'{name}_page']()}\n", (
-        f"make it again: python .ci/pages/{name}.py > docs/{name}.md"
-    )
+    page, advice = ROOT / f"docs/{name}.md", f"python .ci/pages/{name}.py > docs/{name}.md"
+    made = page_generator(name)[f"{name}_page"]()
+    assert page.read_text(encoding="utf-8") == f"{made}\n", f"make it again: {advice}"
 
 
 def test_the_pages_have_at_most_24_000_words_and_the_readme_120_lines():
@@ -58,22 +55,15 @@ def test_the_pages_have_at_most_24_000_words_and_the_readme_120_lines():
     assert len(readme.read_text(encoding="utf-8").splitlines()) <= 120
 
 
-@pytest.fixture
-def site(tmp_path, monkeypatch):
+def test_a_page_of_the_site_is_told_by_its_address_and_those_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setattr(docs, "SITE", tmp_path)
     monkeypatch.setattr(docs, "_has_desktop", lambda: False)
     for name in ("index", "models", "404"):
         (tmp_path / f"{name}.html").write_text(name)
-    return tmp_path
-
-
-def test_a_page_of_the_site_is_told_by_its_address_and_those_that_are_there(site):
     done = command("docs", "models")
-    assert (done.returncode, done.stdout) == (0, f"{(site / 'models.html').as_uri()}\n")
-    done = command("docs", "nope")
-    assert (done.returncode, done.stderr) == (
-        2, "agent-env: no page 'nope'; pages: index, models\n",
-    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, f"{(tmp_path / 'models.html').as_uri()}\n")
+    done, error = command("docs", "nope"), "agent-env: no page 'nope'; pages: index, models\n"
+    assert (done.returncode, done.stderr) == (2, error)
 
 
 def test_without_the_site_the_page_itself_is_printed(tmp_path, monkeypatch):

@@ -38,9 +38,7 @@ def in_the_traces(run, where="episodes"):
 def added_up(events):
     """The tokens in events, added up without any code of the package."""
     calls = [event for event in events if event["kind"] == "model_called"]
-    usages = [
-        call["reply"]["usage"] if "reply" in call else call.get("usage", {}) for call in calls
-    ]
+    usages = [call.get("reply", call).get("usage", {}) for call in calls]
     return {name: sum(usage.get(name, 0) for usage in usages) for name in TOKENS}
 
 
@@ -55,17 +53,11 @@ async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
     still fails at the end of its tries is failed and resumed, not lost."""
     monkeypatch.setattr(model_wiring, "MODEL_TIMEOUT_S", 1.0)
     out = tmp_path / "run"
+    retries = Retries(attempts=12, first_wait_s=0.001, longest_wait_s=0.01)
     asked = RunOptions(
-        task="time-puzzles",
-        model="compatible/x",
-        conditions=("base", "web"),
-        limit=3,
-        out=out,
-        concurrency=12,
-        calls=CallOptions(
-            retries=Retries(attempts=12, first_wait_s=0.001, longest_wait_s=0.01), breaker=None
-        ),
-    )
+        task="time-puzzles", model="compatible/x", conditions=("base", "web"), limit=3, out=out,
+        concurrency=12, calls=CallOptions(retries=retries, breaker=None),
+    )  # fmt: skip
     async with serve(Reference(), errors=EVERY_CLASS, seed=3) as server:
         await start_run(replace(asked, base_url=server.url), QUIET)
         for _ in range(9):
@@ -89,8 +81,7 @@ async def test_with_errors_of_every_class_no_episode_is_lost_or_run_twice(
     compared = json.loads(agent_env("compare", str(out), "--json").stdout)
     spent = {name: row["spent"] for name, row in scored["conditions"].items()}
     assert told(spent) == told(compared["spent"]) == added_up(events)
-    for name, row in spent.items():
-        assert row == compared["spent"][name]
+    assert spent == {name: compared["spent"][name] for name in spent}
 
 
 @pytest.fixture(scope="module")
@@ -131,10 +122,8 @@ def test_a_killed_run_keeps_its_account_and_a_spent_one_says_how_to_go_on(server
 
 def test_a_limit_is_advised_under_which_the_next_call_can_be_made(server, tmp_path):
     out = tmp_path / "run"
-    stopped = agent_env(
-        *ASK, "--base-url", server, "--out", str(out), "--run-tokens", "100", "--concurrency", "1",
-        "--json",
-    )  # fmt: skip
+    words = ("--base-url", server, "--out", str(out), "--run-tokens", "100", "--concurrency", "1")
+    stopped = agent_env(*ASK, *words, "--json")
     assert json.loads(stopped.stdout)["never_began"] == {"base": 11}
     advised = int(stopped.stderr.split()[-1])
     needed = int(stopped.stderr.split("may need ")[1].split(";")[0])
@@ -151,19 +140,18 @@ def test_costs_and_late_samples_are_told(server, tmp_path):
         '[models."compatible/x"]\ninput_per_million = 1.0\noutput_per_million = 10.0\n'
         'date = 2026-01-01\nsource = "made up"\nknowledge_cutoff = "1700"\n'
     )
+    asked = {"limit": 2, "seed": 2}  # both ask for an event with a date
     run = finished(
-        tmp_path / "run", model="compatible/x", conditions=("base",), limit=2,
-        seed=2,  # both ask for an event with a date
-        base_url=server, calls=CallOptions(prices=prices),
+        tmp_path / "run", model="compatible/x", conditions=("base",), base_url=server,
+        calls=CallOptions(prices=prices), **asked,
     )  # fmt: skip
     done = agent_env("show", str(run.path), "--json")
     scored = json.loads(done.stdout)
-    spent = scored["conditions"]["base"]["spent"]
-    assert spent["cost_usd"] == pytest.approx(
-        (spent["input_tokens"] + 10 * spent["output_tokens"]) / 1_000_000
-    )
-    assert scored["conditions"]["base"]["cost_usd"] == pytest.approx(spent["cost_usd"] / 2)
+    base = scored["conditions"]["base"]
+    spent = base["spent"]
+    cost = (spent["input_tokens"] + 10 * spent["output_tokens"]) / 1_000_000
+    assert (spent["cost_usd"], base["cost_usd"]) == pytest.approx((cost, cost / 2))
     assert scored["after_cutoff"]["count"] == 2
     assert "2 of 2 samples ask for an event after the model's knowledge cutoff" in done.stderr
-    facts = json.loads((tmp_path / "run/run.json").read_text())["model_facts"]
-    assert (facts["source"], facts["knowledge_cutoff"]) == ("made up", "1700")
+    facts = run.manifest.model_facts
+    assert (facts.source, facts.knowledge_cutoff) == ("made up", "1700")

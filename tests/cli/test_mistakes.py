@@ -13,18 +13,14 @@ def test_bad_golds_passwords_and_sandboxes_that_are_not_there_are_said(tmp_path)
     assert done.returncode == 2
     assert f"{file}:1: gold: day " in done.stderr
     url = "http://user:secret@127.0.0.1:9/v1"
-    done = agent_env(
-        "run", "time-puzzles", "--out", str(tmp_path / "run"), "--model", "compatible/x",
-        "--base-url", url,
-    )  # fmt: skip
+    out = ("--out", str(tmp_path / "run"))
+    done = agent_env("run", "time-puzzles", "--model", "compatible/x", "--base-url", url, *out)
     assert (done.returncode, "secret" in done.stderr) == (2, False)
     assert not (tmp_path / "run").exists()
-    done = agent_env(
-        "run", "time-puzzles", "--condition", "python", "--sandbox", "docker", "--out",
-        str(tmp_path / "run"), env={"DOCKER_HOST": "unix:///nonexistent/docker.sock"},
-    )  # fmt: skip
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "unix:///nonexistent/docker.sock" in done.stderr
+    engine = "unix:///nonexistent/docker.sock"
+    words = ("--condition", "python", "--sandbox", "docker", *out)
+    done = agent_env("run", "time-puzzles", *words, env={"DOCKER_HOST": engine})
+    assert (done.returncode, done.stderr.count("\n"), engine in done.stderr) == (2, 1, True)
 
 
 @pytest.mark.parametrize("words", [(), ("episodes",), ("web", "context")])

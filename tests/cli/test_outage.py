@@ -13,17 +13,12 @@ from agent_env.runs.start import Listener, start_run
 from tests.commands import running
 from tests.fake_server import serve
 
-AWAY_S = 0.5
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return int(listening.getsockname()[1])
-
 
 def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_path):
-    port, ended, notes = free_port(), Counter[str](), list[str]()
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    ended, notes = Counter(), []
 
     def on_end(key, ending):
         ended[ending] += 1
@@ -31,23 +26,17 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
             server.kill()
 
     asked = RunOptions(
-        task="time-puzzles",
-        model="compatible/x",
-        conditions=("base", "web"),
-        limit=8,
-        out=tmp_path / "run",
-        base_url=f"http://127.0.0.1:{port}/v1",
-        concurrency=4,
-    )
+        task="time-puzzles", model="compatible/x", conditions=("base", "web"), limit=8,
+        out=tmp_path / "run", base_url=f"http://127.0.0.1:{port}/v1", concurrency=4,
+    )  # fmt: skip
 
     async def go():
-        going = asyncio.ensure_future(
-            start_run(asked, Listener(notes.append, lambda f, n: None, on_end))
-        )
+        listener = Listener(notes.append, lambda f, n: None, on_end)
+        going = asyncio.ensure_future(start_run(asked, listener))
         while not any("waits for its server" in note for note in notes):
             assert not going.done(), notes
             await asyncio.sleep(0.05)
-        await asyncio.sleep(AWAY_S)
+        await asyncio.sleep(0.5)  # it stays away
         async with serve(Reference(), port=port):
             await going
 

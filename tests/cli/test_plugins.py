@@ -36,10 +36,8 @@ def test_what_was_allowed_is_said(tmp_path):
     run = _run(tmp_path, reply_cache=str(tmp_path / "cache"))
     assert agent_env("resume", str(run), "--trust-run", env=state).returncode == 0
     row, plan = json.loads(agent_env("episodes", "trust", str(run), "--json", env=state).stdout)
-    assert plan["trusted"]
-    assert (row["what"], row["reach"], row["trusted"]) == (
-        f"reply cache {tmp_path / 'cache'}", "file", True,
-    )  # fmt: skip
+    assert (plan["trusted"], row["trusted"]) == (True, True)
+    assert (row["what"], row["reach"]) == (f"reply cache {tmp_path / 'cache'}", "file")
 
 
 def test_a_folder_without_anything_to_ask_for_is_one_line(small_run, tmp_path):

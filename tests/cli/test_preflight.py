@@ -21,13 +21,7 @@ from agent_env.runs.planning.plan import plan_run
 from agent_env.runs.replay import replay
 from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
-from agent_env.runs.start import (
-    check_run,
-    open_plan,
-    run_episodes,
-    start_run,
-    try_server,
-)
+from agent_env.runs.start import check_run, open_plan, run_episodes, start_run, try_server
 from tests.fake_server import FakeServer, ScriptedAnswer, model_policy, tool_call
 from tests.fake_server.conversation import Tokens
 from tests.loops import in_loop
@@ -43,9 +37,8 @@ def policy(drops=False, fence=None):
         tokens = Tokens(input=31 if drops else 31 + 300 * len(offers), output=5)
         if fence is not None and turns[0].role == "system":
             call = '{"name": "web_search", "arguments": {"query": "x"}}'
-            return ScriptedAnswer(
-                text=f"```{fence}\n{call}\n```", usage=Tokens(input=400, output=5)
-            )
+            tokens = Tokens(input=400, output=5)
+            return ScriptedAnswer(text=f"```{fence}\n{call}\n```", usage=tokens)
         if offers and not drops and TEST in turns[-1].content:
             return ScriptedAnswer(calls=(tool_call(offers[0].name, "{}"),), usage=tokens)
         return ScriptedAnswer(text="MY ANSWER: None", usage=tokens)
@@ -71,34 +64,45 @@ async def ran(out, server, notes=None, **options):
 CHAT = "/v1/chat/completions"
 
 
-def test_what_was_seen_stands_in_run_json(tmp_path):
-    server = FakeServer(policy())
-    (found,) = ran(tmp_path / "run", server).preflights
+@in_loop
+async def go_on(run, server, **options):
+    """How many replies the server gave when the run went on there."""
+    async with server:
+        await resume(run, ResumeOptions(base_url=server.url, **options), QUIET)
+        return server.counts[CHAT]
+
+
+def test_what_was_seen_stands_in_run_json_and_its_tokens_count_against_the_limit(tmp_path):
+    server, limits = FakeServer(policy()), CallOptions(run=RunLimits(tokens=100_000))
+    (found,) = ran(tmp_path / "run", server, calls=limits).preflights
     assert server.counts[CHAT] == 2 + 2  # two of the preflight, two episodes
-    assert (found.model, found.served_model, found.listed_models) == (
-        "compatible/fake", "fake", ("fake",),
-    )  # fmt: skip
+    names = found.model, found.served_model, found.listed_models
+    assert names == ("compatible/fake", "fake", ("fake",))
     (check,) = found.conditions
     assert (check.condition, check.added_input_tokens, check.calls_parsed) == ("web", 600, True)
     assert {probe["max_tokens"] for probe in list(server.recent)[:2]} == {256}
+    folder = Run(tmp_path / "run")
+
+    async def spent():
+        async with AsyncExitStack() as stack:
+            return open_calls(folder, folder.manifest, 1, stack, print).budget.tokens
+
+    assert asyncio.run(spent()) == 2 * (31 + 5) + 2 * (631 + 5)
 
 
-def test_a_run_whose_tools_are_dropped_is_refused_and_leaves_no_folder(tmp_path):
-    server = FakeServer(policy(drops=True))
+def test_a_run_whose_tools_are_dropped_is_refused_unless_it_runs_anyway_and_is_marked(tmp_path):
+    server, notes = FakeServer(policy(drops=True)), []
     with pytest.raises(ConfigError, match=r"condition web cannot mean anything: .*31 without"):
         ran(tmp_path / "run", server)
     assert server.counts[CHAT] == 2
     assert not (tmp_path / "run").exists()
-
-
-def test_anyway_it_runs_and_is_marked(tmp_path):
-    notes = []
     manifest = ran(tmp_path / "run", FakeServer(policy(drops=True)), notes, preflight="anyway")
-    assert manifest.problems == {
-        "web": "the server drops its tools, or its token counts say nothing (31 input tokens with "
-        "tools, 31 without)"
-    }
-    assert f"preflight: web: {manifest.problems['web']}" in notes
+    problem = (
+        "the server drops its tools, or its token counts say nothing (31 input tokens with tools, "
+        "31 without)"
+    )
+    assert manifest.problems == {"web": problem}
+    assert f"preflight: web: {problem}" in notes
     assert len(list(Run(tmp_path / "run").traces())) == 2
 
 
@@ -117,18 +121,6 @@ async def test_a_test_call_may_take_as_long_as_a_reply_of_the_run(
         options = asked(tmp_path / "run", server.url, conditions=("base",), parameters=given)
         (probe,) = (await check_run(options, print)).manifest.preflights[0].probes
     assert probe.error_kind == error_kind
-
-
-def test_its_tokens_count_against_the_runs_limit(tmp_path):
-    limits = CallOptions(run=RunLimits(tokens=100_000))
-    ran(tmp_path / "run", FakeServer(policy()), calls=limits)
-    folder = Run(tmp_path / "run")
-
-    async def spent():
-        async with AsyncExitStack() as stack:
-            return open_calls(folder, folder.manifest, 1, stack, print).budget.tokens
-
-    assert asyncio.run(spent()) == 2 * (31 + 5) + 2 * (631 + 5)
 
 
 @pytest.mark.parametrize(("fence", "text_calls"), [("json", "lenient"), ("tool_call", None)])
@@ -166,13 +158,10 @@ def test_auto_takes_the_first_protocol_by_which_a_call_comes_and_resume_keeps_it
     episode = next(each for each in episodes_of(folder, print) if each.condition == "web")
     assert (episode.answer, episode.stop_reason) == ("MY ANSWER: None", "answered")
     next(trace for trace in folder.traces() if "web" in trace.parts).unlink()
-
-    async def go_on():
-        async with FakeServer(talks_when_free) as other:
-            await resume(folder, ResumeOptions(base_url=other.url, anyway=True), QUIET)
-            return list(other.recent)[-1]["messages"][0]["content"]
-
-    assert "Each of your messages is one JSON object" in asyncio.run(go_on())
+    other = FakeServer(talks_when_free)
+    go_on(folder, other, anyway=True)
+    system = list(other.recent)[-1]["messages"][0]["content"]
+    assert "Each of your messages is one JSON object" in system
     assert folder.manifest.model_parameters["tool_protocol"] == "schema"
 
 
@@ -205,52 +194,42 @@ def test_a_resumed_run_is_tried_again_only_where_it_was_and_the_server_is_anothe
     ran(tmp_path / "run", FakeServer(policy()))
     ran(tmp_path / "untried", FakeServer(policy()), preflight="off")
     folder = Run(tmp_path / "run")
-
-    async def go_on(run, server, **options):
-        async with server:
-            await resume(run, ResumeOptions(base_url=server.url, **options), QUIET)
-            return server.counts[CHAT]
-
-    assert asyncio.run(go_on(folder, FakeServer(policy()))) == 2
+    assert go_on(folder, FakeServer(policy())) == 2
     with pytest.raises(ConfigError, match="drops its tools"):
-        asyncio.run(go_on(folder, FakeServer(policy(drops=True))))
+        go_on(folder, FakeServer(policy(drops=True)))
     assert len(folder.manifest.preflights) == 2
-    assert asyncio.run(go_on(folder, FakeServer(policy(drops=True)), anyway=True)) == 2
-    assert asyncio.run(go_on(Run(tmp_path / "untried"), FakeServer(policy(drops=True)))) == 0
+    assert go_on(folder, FakeServer(policy(drops=True)), anyway=True) == 2
+    assert go_on(Run(tmp_path / "untried"), FakeServer(policy(drops=True))) == 0
     assert list(folder.manifest.problems) == ["web"]
     asyncio.run(run_episodes(folder, None, QUIET))
     assert len(folder.manifest.preflights) == 3
 
 
 def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_is_mended(tmp_path):
-    out = tmp_path / "run"
+    run = Run(tmp_path / "run")
 
+    @in_loop
     async def begin():
         async with FakeServer(policy(drops=True)) as server, AsyncExitStack() as stack:
-            options = asked(out, server.url)
-            run = open_plan(await plan_run(options, print, stack), print, stack)
-            await try_server(run, options.preflight, lambda text: None, stack)
-
-    async def go_on(drops):
-        async with FakeServer(policy(drops=drops)) as server:
-            await resume(Run(out), ResumeOptions(base_url=server.url), QUIET)
+            options = asked(run.path, server.url)
+            opened = open_plan(await plan_run(options, print, stack), print, stack)
+            await try_server(opened, options.preflight, lambda text: None, stack)
 
     with pytest.raises(ConfigError, match="drops its tools"):
-        asyncio.run(begin())
+        begin()
     with pytest.raises(ConfigError, match="drops its tools"):
-        asyncio.run(go_on(drops=True))
-    assert list(Run(out).traces()) == []
-    asyncio.run(go_on(drops=False))
-    assert len(list(Run(out).traces())) == 2
-    assert Run(out).manifest.problems == {}
+        go_on(run, FakeServer(policy(drops=True)))
+    assert list(run.traces()) == []
+    go_on(run, FakeServer(policy()))
+    assert len(list(run.traces())) == 2
+    assert Run(run.path).manifest.problems == {}
 
 
 async def test_a_check_prints_what_the_run_will_use_and_can_show(capsys, tmp_path):
-    server = FakeServer(policy())
-    async with server:
+    async with FakeServer(policy()) as server:
         options = asked(tmp_path / "run", server.url, conditions=("base", "web"))
-        await asyncio.to_thread(print_checks, [options], False)
-        await asyncio.to_thread(print_checks, [options], True)
+        for as_json in (False, True):
+            await asyncio.to_thread(print_checks, [options], as_json)
     text, _, data = capsys.readouterr().out.rpartition('{"runs"')
     lines = [line.split() for line in text.splitlines()]
     (run,) = json.loads('{"runs"' + data)["runs"]

@@ -37,70 +37,54 @@ def folder(tmp_path):
     return Run(tmp_path / "run")
 
 
-@pytest.fixture
-def scored(folder):
+def test_the_failed_one_says_why_and_is_blamed_on_nobody_counted_apart_and_in_no_mean(folder):
     task = raising_on(folder.task, "web", RecursionError("too\ndeep"))
-    return score_run(folder, task, lambda reason: None)
-
-
-def test_the_failed_one_says_why_and_its_provenance_blames_nobody(scored, folder):
-    outcomes = {episode.condition: score.outcome for episode, score in scored}
-    assert outcomes.pop("web") == "scorer_failed"
-    assert "scorer_failed" not in outcomes.values()
-    (failed,) = [score for _, score in scored if score.outcome == "scorer_failed"]
-    assert failed.rule.startswith("the scorer raised RecursionError: too deep at ")
-    assert failed.metrics == {}
-    assert failed.answer is None
-    task = folder.task
-    samples = {sample.id: sample for sample in folder.samples}
-    known = {condition.name: condition for condition in folder.manifest.conditions}
+    scored = score_run(folder, task, lambda reason: None)
     ((episode, score),) = [pair for pair in scored if pair[1].outcome == "scorer_failed"]
-    sample = samples[episode.sample]
-    found = TraceProvenance(sample, episode, score, known["web"], task.right_metric, None).record()
+    assert episode.condition == "web"
+    assert score.rule.startswith("the scorer raised RecursionError: too deep at ")
+    assert (score.metrics, score.answer) == ({}, None)
+    (web,) = [each for each in folder.manifest.conditions if each.name == "web"]
+    (sample,) = folder.samples
+    found = TraceProvenance(sample, episode, score, web, task.right_metric, None).record()
     assert (found.verdict, found.because, found.failure) == ("not scored", score.rule, "")
+    pairs = [(e, s) for e, s in scored if e.condition in ("base", "web")]
+    made = study_of(pairs, ("base", "web"), ("exact_match",))
+    base, web = summarise(made).values()
+    assert (web["scorer_failed"], web["finished"], web["exact_match"]) == (1, 0, None)
+    assert base["scorer_failed"] == 0
+    assert "scorer failed" in columns_of(made)
+    alone = study_of([pair for pair in pairs if pair[0].condition == "base"], ("base",), ("f1",))
+    assert "scorer failed" not in columns_of(alone)
+
+
+def columns_of(study):
+    return [column.name for column in conditions(study).without_empty().columns]
 
 
 def test_a_scorer_that_gives_no_score_has_failed_and_what_the_user_can_mend_stops(folder):
     task = replace(folder.task, scorer=lambda sample, episode: {"near": 1.0})
-    outcomes = {score.rule for _, score in score_run(folder, task, lambda reason: None)}
-    (rule,) = outcomes
+    (rule,) = {score.rule for _, score in score_run(folder, task, lambda reason: None)}
     assert rule.startswith("the scorer raised TypeError: it gave dict, not a Score")
     task = raising_on(folder.task, "web", ConfigError("needs the extra 'answers'"))
     with pytest.raises(ConfigError, match="needs the extra"):
         score_run(folder, task, lambda reason: None)
 
 
-def test_the_summary_counts_it_apart_and_takes_no_mean_of_it(scored):
-    pairs = [(e, s) for e, s in scored if e.condition in ("base", "web")]
-    made = study_of(pairs, ("base", "web"), ("exact_match",))
-    base, web = summarise(made).values()
-    assert (web["scorer_failed"], web["finished"], web["exact_match"]) == (1, 0, None)
-    assert base["scorer_failed"] == 0
-    shown = [column.name for column in conditions(made).without_empty().columns]
-    assert "scorer failed" in shown
-    alone = study_of([pair for pair in pairs if pair[0].condition == "base"], ("base",), ("f1",))
-    shown = [column.name for column in conditions(alone).without_empty().columns]
-    assert "scorer failed" not in shown
-
-
 def test_a_comparison_counts_it_in_no_figure_not_even_as_zero():
     made = study(Plant(samples=40, repeats=2, base=0.5), {"base": 0.0, "web": 0.0}, ("m",), seed=3)
-    before = Comparison(made, Options())
-    arm = made.arms[0]
-    sample = arm.observations[0].sample
+    first, *others = made.arms
+    sample, (metric, *_) = first.observations[0].sample, made.metrics
     broken = tuple(
         replace(o, outcome="scorer_failed", metrics={}) if o.sample == sample else o
-        for o in arm.observations
+        for o in first.observations
     )
-    after = Comparison(
-        replace(made, arms=(replace(arm, observations=broken), *made.arms[1:])),
-        Options(),
-    )
-    own = [o.metrics[made.metrics[0]] for o in arm.observations if o.sample != sample]
+    harmed = replace(made, arms=(replace(first, observations=broken), *others))
+    before, after = (Comparison(each, Options()) for each in (made, harmed))
+    own = [o.metrics[metric] for o in first.observations if o.sample != sample]
     assert after.of_all[0].value == pytest.approx(sum(own) / len(own))
-    assert after.of_all[0].value == after.means[made.metrics[0]][0].value
-    assert before.of_all[0].value == before.means[made.metrics[0]][0].value
-    columns = [column.name for column in conditions(after).without_empty().columns]
-    assert columns[-1] == "scorer failed"
-    assert "scorer failed" not in [c.name for c in conditions(before).without_empty().columns]
+    for each in (before, after):
+        assert each.of_all[0].value == each.means[metric][0].value
+    assert columns_of(after)[-1] == "scorer failed"
+    assert "scorer failed" not in columns_of(before)
     assert "2 whose scorer failed are in no figure." in " ".join(method_words(after, {}))

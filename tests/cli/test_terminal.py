@@ -14,7 +14,7 @@ from agent_env.cli.run import print_table
 from agent_env.runs.run import Run
 from agent_env.runs.screen.progress import Progress
 from agent_env.runs.screen.terminal import VisibleStream, guard_streams, raw
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 
 STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -39,10 +39,6 @@ def in_manifest(change):
         (run / "run.json").write_text(json.dumps(told))
 
     return plant
-
-
-def the_question(run):
-    in_lines(run / "samples.jsonl", lambda told: told.update(question=HOSTILE))
 
 
 def an_id(run):
@@ -77,7 +73,9 @@ PLACES = {
     "a condition": in_manifest(lambda told: told["conditions"][0].update(name=HOSTILE)),
     "an unknown field": in_manifest(lambda told: told.update({HOSTILE: HOSTILE})),
     "a limit": in_manifest(lambda told: told["limits"].update(steps=HOSTILE)),
-    "the question": the_question,
+    "the question": lambda run: in_lines(
+        run / "samples.jsonl", lambda it: it.update(question=HOSTILE)
+    ),
     "an id": an_id,
     "the answer": the_answer,
     "a tool": a_tool,
@@ -105,18 +103,11 @@ def test_a_foreign_run_is_shown_without_steering(web_run, tmp_path, plant):
 
 
 @pytest.mark.parametrize(
-    "words",
-    [
-        ("show", HOSTILE.replace("\0", "")),
-        ("run", HOSTILE.replace("\0", "")),
-        (HOSTILE.replace("\0", ""),),
-        ("run", "time-puzzles", "--model", HOSTILE.replace("\0", "")),
-        ("run", "time-puzzles", HOSTILE.replace("\0", "")),
-        ("show", "--" + HOSTILE.replace("\0", "")),
-    ],
+    "line",
+    ["show {}", "run {}", "{}", "run time-puzzles --model {}", "run time-puzzles {}", "show --{}"],
 )
-def test_errors_quote_without_steering(words):
-    done = agent_env(*words)
+def test_errors_quote_without_steering(line):
+    done = typed(line, HOSTILE.replace("\0", ""))
     assert done.returncode == 2
     assert not STEERING.search(done.stdout + done.stderr)
 
@@ -129,42 +120,32 @@ def test_json_that_is_shown_has_the_same_value():
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that says it is a terminal, so that rich styles what it writes."""
 
     def isatty(self):
-        """So that rich styles what it writes."""
         return True
 
 
-def test_on_a_terminal_tables_have_no_styles_and_cells_bring_none(monkeypatch):
-    terminal = Terminal()
+def test_on_a_terminal_tables_and_lines_beside_the_progress_bar_bring_no_styles(
+    monkeypatch, web_run
+):
+    out, err = Terminal(), Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("sys.stdout", terminal)
-    monkeypatch.setattr("sys.stderr", Terminal())
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("sys.stderr", err)
     guard_streams()
     columns = (Column("name"), Column("value"))
     print_table(ResultTable("t", "title", columns, (("a\x1b[8m\u202eb", 1),)))
-    shown = terminal.getvalue()
-    assert not STEERING.search(shown)
-    assert r"a\u001b[8m\u202eb" in shown
-
-
-def test_lines_beside_the_progress_bar_are_guarded_too(monkeypatch, web_run):
-    terminal = Terminal()
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("sys.stdout", Terminal())
-    monkeypatch.setattr("sys.stderr", terminal)
-    guard_streams()
+    assert not STEERING.search(out.getvalue())
+    assert r"a\u001b[8m\u202eb" in out.getvalue()
     with Progress() as progress:
         progress.listener.begin(Run.open(web_run), 2)
         progress.listener.note("said\x1b[8m\u202e")
         print("said too\x1b[8m\u202e", file=sys.stderr)
-    assert raw(sys.stderr) is terminal
-    shown = terminal.getvalue()
-    assert "\u202e" not in shown
-    assert "\x1b[8m" not in shown
-    assert r"said too\u001b[8m\u202e" in shown
+    assert raw(sys.stderr) is err
+    assert not re.search("\u202e|\x1b\\[8m", err.getvalue())
+    assert r"said too\u001b[8m\u202e" in err.getvalue()
 
 
 @pytest.mark.parametrize("words", [("--plain", "show"), ("show", "--plain")])

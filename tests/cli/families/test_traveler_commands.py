@@ -26,22 +26,15 @@ def test_other_tasks_and_a_providers_interpreter_have_no_events(tmp_path, monkey
     with pytest.raises(ConfigError, match="'events' needs a list of events; 'tp-1-00001' has none"):
         finished(tmp_path / "x", conditions=("events",), limit=1)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    hosted = {"model": "openai/x", "parameters": {"hosted_tools": True}}
     with pytest.raises(ConfigError, match="'python': a provider's interpreter cannot be prepared"):
-        finished(
-            tmp_path / "x", "traveler", model="openai/x", conditions=("python",),
-            parameters={"hosted_tools": True},
-        )  # fmt: skip
+        finished(tmp_path / "x", "traveler", conditions=("python",), **hosted)
 
 
-@pytest.fixture(scope="module")
-def twelve(tmp_path_factory):
+def test_questions_on_one_list_are_one_cluster(tmp_path):
     """Twelve questions on eight lists, four of them vague."""
-    out = tmp_path_factory.mktemp("small") / "run"
+    out = tmp_path / "run"
     finished(out, "traveler", conditions=("base", "events"), limit=12, options=("sizes=5",))
-    return out
-
-
-def test_questions_on_one_list_are_one_cluster(twelve):
-    told = " ".join(agent_env("compare", str(twelve)).stdout.split())
+    told = " ".join(agent_env("compare", str(out)).stdout.split())
     assert "n = 12 in 8 clusters" in told
     assert "Samples of one list of events are drawn together: 8 for 12 samples." in told
