@@ -43,13 +43,12 @@ def events(*objects):
 
 
 class RawServer:
-    """Gives the answers one by one, the last one ever after."""
+    """Gives the answers one by one, the last one ever after; one of several pieces, bytes and
+    seconds of silence, goes out piece by piece."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
-        self.heads = []
-        self.bodies = []
-        self._connections = []
+        self.heads, self.bodies, self._connections = [], [], []
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
@@ -58,7 +57,9 @@ class RawServer:
 
     async def __aexit__(self, *exc):
         self._server.close()
-        await asyncio.gather(*self._connections)
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def _accept(self, reader, writer):
         self._connections.append(asyncio.create_task(self._serve(reader, writer)))
@@ -74,10 +75,18 @@ class RawServer:
         self.heads.append(head)
         if length is not None:
             self.bodies.append(json.loads(await reader.readexactly(int(length.split(b":")[1]))))
-        writer.write(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
-        await writer.drain()
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        for piece in [answer] if isinstance(answer, bytes) else answer:
+            if isinstance(piece, float):
+                await asyncio.sleep(piece)
+            else:
+                writer.write(piece)
+                await writer.drain()
         writer.close()
         await writer.wait_closed()
+
+
+PLAIN = Parameters()
 
 
 def ask(
@@ -86,7 +95,7 @@ def ask(
     *,
     messages=(USER,),
     tools=(),
-    parameters=Parameters(),  # noqa: B008  # frozen
+    parameters=PLAIN,
     options=ReplyOptions(),
     stream=False,
     timeout_s=5.0,
@@ -116,12 +125,7 @@ def said_by(server, message):
     return message.model_copy(update={"provider_fields": kept})
 
 
-def failure(
-    kind,
-    answer,
-    stream=False,
-    parameters=Parameters(),  # noqa: B008  # frozen
-):
+def failure(kind, answer, stream=False, parameters=PLAIN):
     """The error that the answer leads to; looked through for the key."""
     with pytest.raises(ModelError) as caught:
         ask(kind, answer, stream=stream, parameters=parameters)

@@ -40,24 +40,17 @@ def test_a_label_is_the_least_of_a_name_that_tells_models_apart(models, labels):
 
 
 def test_an_address_and_its_key_are_those_that_are_named_for_a_model():
-    assert base_urls([A, "compatible/c", "openai/gpt-5", "reference"], "http://c/v1") == {
-        A: "https://a.example/v1",
-        "compatible/c": "http://c/v1",
-        "openai/gpt-5": None,
-        "reference": None,
-    }
+    own = {A: "https://a.example/v1", "openai/gpt-5": None, "reference": None}
+    urls = base_urls([*own, "compatible/c"], "http://c/v1")
+    assert urls == own | {"compatible/c": "http://c/v1"}
     urls = base_urls(["openai/gpt-5", "compatible/c", "compatible/d"], "http://c/v1")
     assert set(key_variables(urls, ()).values()) == {None}
-    assert key_variables(base_urls(["compatible/c"], "http://c/v1"), ["C_KEY"]) == {
-        "compatible/c": "C_KEY"
-    }
+    urls = base_urls(["compatible/c"], "http://c/v1")
+    assert key_variables(urls, ["C_KEY"]) == {"compatible/c": "C_KEY"}
     urls = base_urls([A, B, "openai/gpt-5"], None)
     assert key_variables(urls, ()) == {A: "", B: "", "openai/gpt-5": None}
-    assert key_variables(urls, ["compatible/a=A_KEY", f"{B}=B_KEY"]) == {
-        A: "A_KEY",
-        B: "B_KEY",
-        "openai/gpt-5": None,
-    }
+    named = key_variables(urls, ["compatible/a=A_KEY", f"{B}=B_KEY"])
+    assert named == {A: "A_KEY", B: "B_KEY", "openai/gpt-5": None}
 
 
 @pytest.mark.parametrize("models", [["openai/gpt-5"], ["reference"], ["openai/gpt-5", A]])

@@ -74,5 +74,4 @@ async def test_events_may_go_on_where_their_reader_bounds_each():
         RawServer(reply(body, kind="text/event-stream")) as server,
         httpx2.AsyncClient(event_hooks=hooks(1 << 20, 1000, each_event=True)) as client,
     ):
-        found_ = len((await client.get(server.url)).content)
-    assert found_ == len(body)
+        assert len((await client.get(server.url)).content) == len(body)

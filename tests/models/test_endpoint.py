@@ -26,8 +26,9 @@ from tests.models.raw_server import (
     failure,
     reply,
 )
+from tests.models.test_streams import HEAD, framed
 
-KINDS = [ChatCompletions, Responses]
+KINDS, EVENTS = [ChatCompletions, Responses], "text/event-stream"
 WAYS = [(kind, stream) for kind in KINDS for stream in (False, True)]
 each_adapter = pytest.mark.parametrize("kind", KINDS)
 each_way = pytest.mark.parametrize(("kind", "stream"), WAYS)
@@ -95,31 +96,33 @@ def test_an_error_body_with_a_final_code_is_final_though_the_status_is_200(kind,
 
 
 @each_way
-def test_a_body_that_is_cut_is_worth_a_retry(kind, stream):
-    for whole_answer in (reply({"a": "b" * 100}), events({"a": "b" * 100})):
-        error = failure(kind, whole_answer[:-20], stream)
-        assert (error.status, error.retryable) == (None, True)
+@pytest.mark.parametrize("whole_answer", [reply({"a": "b" * 100}), events({"a": "b" * 100})])
+def test_a_body_that_is_cut_is_worth_a_retry(kind, stream, whole_answer):
+    error = failure(kind, whole_answer[:-20], stream)
+    assert (error.status, error.retryable) == (None, True)
 
 
 @each_adapter
-def test_an_error_or_what_cannot_be_read_inside_a_stream_is_told(kind):
-    error = failure(kind, events(said("it broke", code=503)), stream=True)
-    assert "it broke" in str(error)
-    assert (error.status, error.retryable) == (503, True)
-    for line in (b'data: {"a": "\xff"}\n\n', b"data: {\n\n"):
-        error = failure(kind, reply(line, kind="text/event-stream"), stream=True)
-        assert "sent what cannot be read" in str(error)
-        assert error.retryable
+@pytest.mark.parametrize(
+    ("answer", "words", "status"),
+    [
+        (events(said("it broke", code=503)), "it broke", 503),
+        (reply(b'data: {"a": "\xff"}\n\n', kind=EVENTS), "sent what cannot be read", None),
+        (reply(b"data: {\n\n", kind=EVENTS), "sent what cannot be read", None),
+    ],
+)
+def test_an_error_or_what_cannot_be_read_inside_a_stream_is_told(kind, answer, words, status):
+    error = failure(kind, answer, stream=True)
+    assert words in str(error)
+    assert (error.status, error.retryable) == (status, True)
 
 
 @each_adapter
 def test_letters_that_cannot_be_are_replaced_and_an_echoed_key_is_hidden(kind):
-    answer = whole(kind, "Fri?day").replace(b"?", b"\xff")
-    got, _ = ask(kind, answer)
+    got, _ = ask(kind, whole(kind, "Fri?day").replace(b"?", b"\xff"))
     assert got.message.content == "Fri\ufffdday"
-    got, sent = ask(
-        kind, whole(kind, "a \ud83d b"), messages=[Message(role="user", content="\udc00")]
-    )
+    half = Message(role="user", content="\udc00")
+    got, sent = ask(kind, whole(kind, "a \ud83d b"), messages=[half])
     assert got.message.content == "a \ufffd b"
     assert Reply.model_validate_json(got.model_dump_json()) == got
     assert "\ufffd" in json.dumps(sent, ensure_ascii=False)
@@ -136,17 +139,22 @@ def test_deep_items_are_an_error_and_numbers_that_json_does_not_know_none():
     assert got.message.provider_items[0]["score"] is None
 
 
-@two_ways
-def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
-    async def run():
-        async with RawServer(b"") as server:
-            gone = server.url
-        await asyncio.sleep(0)
-        await kind("n", "m-1", gone, KEY, Parameters(), 5.0, stream).generate([USER], [])
+async def generated(kind, url, timeout_s=5.0, stream=False):
+    """The error that a question to this address ends with."""
+    model = kind("n", "m-1", url, KEY, Parameters(), timeout_s, stream)
+    with pytest.raises(ModelError) as caught:
+        await model.generate([USER], [])
+    await model.close()
+    return caught.value
 
-    with pytest.raises(ModelError, match="check that it runs and that the base URL is right") as e:
-        asyncio.run(run())
-    assert (e.value.status, e.value.retryable) == (None, True)
+
+@two_ways
+async def test_a_server_that_is_not_there_is_named_with_advice(kind, stream):
+    async with RawServer(b"") as server:
+        pass
+    error = await generated(kind, server.url, stream=stream)
+    assert "check that it runs and that the base URL is right" in str(error)
+    assert (error.status, error.retryable) == (None, True)
 
 
 @each_adapter
@@ -155,58 +163,28 @@ def test_the_pace_of_a_reply_in_one_piece_is_learnt_from_the_usage_names_of_its_
 ):
     paces = []
     monkeypatch.setattr(Pace, "add_reply", lambda pace, tokens, seconds: paces.append(tokens))
-    names = (
-        ("prompt_tokens", "completion_tokens")
-        if kind is ChatCompletions
-        else ("input_tokens", "output_tokens")
-    )
+    names = ("prompt", "completion") if kind is ChatCompletions else ("input", "output")
+    usage = {f"{name}_tokens": count for name, count in zip(names, (7, 3), strict=True)}
     answer = json.loads(whole(kind, "Friday").partition(b"\r\n\r\n")[2])
-    ask(kind, reply(answer | {"usage": dict(zip(names, (7, 3), strict=True))}))
+    ask(kind, reply(answer | {"usage": usage}))
     ask(kind, whole(kind, "Friday"))
     assert paces == [3]
 
 
 @two_ways
-def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
+async def test_a_server_that_trickles_is_given_up_after_the_timeout(kind, stream):
     """The timeout bounds the whole reply, not the pause between two bytes."""
-
-    async def trickle(reader, writer):
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        for _ in range(10):
-            writer.write(b": wait\n\n")
-            await asyncio.sleep(0.05)
-        writer.close()
-
-    async def run():
-        server = await asyncio.start_server(trickle, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        model = kind("n", "m-1", url, KEY, Parameters(), 0.3, stream)
-        try:
-            await model.generate([USER], [])
-        finally:
-            await model.close()
-            server.close()
-            await asyncio.sleep(0.3)  # lets the server's side finish
-
-    with pytest.raises(
-        ModelError, match=r"gave no reply within 0\.3 s; raise --reply-timeout-s"
-    ) as e:
-        asyncio.run(run())
-    assert e.value.retryable
+    async with RawServer(framed(HEAD, *[b": wait\n\n", 0.05] * 10)) as server:
+        error = await generated(kind, server.url, 0.3, stream)
+    assert "gave no reply within 0.3 s; raise --reply-timeout-s" in str(error)
+    assert error.retryable
 
 
-def test_the_key_goes_out_as_a_bearer_and_the_sdk_does_not_retry():
-    async def run():
-        async with RawServer(reply({}, "500 Internal Server Error")) as server:
-            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
-            with pytest.raises(ModelError):
-                await model.generate([USER], [])
-            await model.close()
-        return server
-
-    server = asyncio.run(run())
-    assert len(server.heads) == 1
-    assert f"authorization: Bearer {KEY}".encode() in server.heads[0]
+async def test_the_key_goes_out_as_a_bearer_and_the_sdk_does_not_retry():
+    async with RawServer(reply({}, "500 Internal Server Error")) as server:
+        await generated(ChatCompletions, server.url)
+    (head,) = server.heads
+    assert f"authorization: Bearer {KEY}".encode() in head
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\n", f"Bearer {KEY}", f"{KEY}\u00e4"])
@@ -224,14 +202,12 @@ def test_a_base_url_that_is_none_is_refused(url):
         Endpoint("m", url, None, 1.0, permit=own_call())
 
 
-def test_a_password_in_the_base_url_is_not_shown():
-    async def run():
-        url = "http://user:secret-word@127.0.0.1:1/v1?token=secret-word"
-        await ChatCompletions("n", "m", url, None, Parameters(), 5.0).generate([USER], [])
-
-    with pytest.raises(ModelError, match=r"^http://127\.0\.0\.1:1/v1 \(m\) cannot") as e:
-        asyncio.run(run())
-    assert "secret-word" not in str(e.value)
+async def test_a_password_in_the_base_url_is_not_shown():
+    error = await generated(
+        ChatCompletions, "http://user:secret-word@127.0.0.1:1/v1?token=secret-word"
+    )
+    assert str(error).startswith("http://127.0.0.1:1/v1 (m-1) cannot")
+    assert "secret-word" not in str(error)
 
 
 def test_the_sdk_is_not_loaded_by_importing_the_adapters():
@@ -245,15 +221,12 @@ def test_the_sdk_is_not_loaded_by_importing_the_adapters():
 
 
 @each_way
-def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kind, stream):
-    async def run():
-        open_after = []
-        async with serve(ScriptedModel([answer("yes")] * 15), latency_s=0.05) as server:
-            model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
-            for at_once in (3, 5, 1, 5):
-                await asyncio.gather(*(model.generate([USER], []) for _ in range(at_once)))
-                open_after.append(len(server._connections))
-            await model.close()
-        return open_after
-
-    assert asyncio.run(run()) == [3, 5, 5, 5]
+async def test_calls_at_once_have_a_connection_each_and_later_calls_use_them_again(kind, stream):
+    open_after = []
+    async with serve(ScriptedModel([answer("yes")] * 15), latency_s=0.05) as server:
+        model = kind("n", "m-1", server.url, KEY, Parameters(), 5.0, stream)
+        for at_once in (3, 5, 1, 5):
+            await asyncio.gather(*(model.generate([USER], []) for _ in range(at_once)))
+            open_after.append(len(server._connections))
+        await model.close()
+    assert open_after == [3, 5, 5, 5]

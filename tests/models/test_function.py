@@ -11,17 +11,7 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message
 from tests.models.raw_server import LOOKUP
 
-USER = Message(role="user", content="Which day?")
-
-
-def given(function):
-    """What the function gets of one message, one tool and the options."""
-    model = model_of(function, "mine")()
-    asyncio.run(model.generate((USER,), (LOOKUP,), ReplyOptions()))
-    return SEEN.pop()
-
-
-SEEN = []
+USER, OPTIONS, SEEN = Message(role="user", content="Which day?"), ReplyOptions(), []
 
 
 def seen(*values):
@@ -29,35 +19,40 @@ def seen(*values):
     return "MY ANSWER: None"
 
 
-def test_parameters_are_passed_by_name_or_by_place_and_defaults_of_ones_own_stay():
-    messages, tools, options = (USER,), (LOOKUP,), ReplyOptions()
-    assert given(lambda messages: seen(messages)) == (messages,)
-    assert given(lambda chat: seen(chat)) == (messages,)
-    assert given(lambda chat, offered: seen(chat, offered)) == (messages, tools)
-    assert given(lambda a, b, c: seen(a, b, c)) == (messages, tools, options)
-    assert given(lambda messages, tools, retries=3: seen(messages, tools, retries)) == (
-        messages, tools, 3,
-    )  # fmt: skip
-    assert given(lambda messages, size=2: seen(messages, size)) == (messages, 2)
-    assert given(lambda messages, options=None: seen(messages, options)) == (messages, options)
-    assert given(lambda tools, messages: seen(tools, messages)) == (tools, messages)
-    assert given(lambda messages, *, tools=(), k=1: seen(tools, k)) == (tools, 1)
-    assert given(lambda *everything: seen(*everything)) == (messages, tools, options)
-    assert given(lambda messages, *others: seen(messages, *others)) == (messages, tools, options)
-    assert given(lambda messages, **more: seen(more)) == ({},)
+class Mine:
+    def generate(self, messages, temperature=0.5):
+        return seen(messages, temperature)
+
+
+M, T = (USER,), (LOOKUP,)
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (lambda messages: seen(messages), (M,)),
+        (lambda chat: seen(chat), (M,)),
+        (lambda chat, offered: seen(chat, offered), (M, T)),
+        (lambda a, b, c: seen(a, b, c), (M, T, OPTIONS)),
+        (lambda messages, tools, retries=3: seen(messages, tools, retries), (M, T, 3)),
+        (lambda messages, size=2: seen(messages, size), (M, 2)),
+        (lambda messages, options=None: seen(messages, options), (M, OPTIONS)),
+        (lambda tools, messages: seen(tools, messages), (T, M)),
+        (lambda messages, *, tools=(), k=1: seen(tools, k), (T, 1)),
+        (lambda *everything: seen(*everything), (M, T, OPTIONS)),
+        (lambda messages, *others: seen(messages, *others), (M, T, OPTIONS)),
+        (lambda messages, **more: seen(more), ({},)),
+        (Mine(), (M, 0.5)),
+    ],
+)
+def test_parameters_are_passed_by_name_or_by_place_and_defaults_of_ones_own_stay(function, given):
+    asyncio.run(model_of(function, "mine")().generate(M, T, ReplyOptions()))
+    assert SEEN.pop() == given
 
 
 def test_more_than_that_is_refused_by_name():
     with pytest.raises(ConfigError, match="nothing more; give 'd' a default"):
         model_of(lambda a, b, c, d: "", "mine")()
-
-
-def test_an_object_with_generate_is_given_the_same():
-    class Mine:
-        def generate(self, messages, temperature=0.5):
-            return seen(messages, temperature)
-
-    assert given(Mine()) == ((USER,), 0.5)
 
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "lookup", "arguments": '{"q": "x"}'}}
@@ -76,16 +71,10 @@ def reply_to(value):
     return asyncio.run(model_of(lambda messages: value, "mine")().generate((USER,), (LOOKUP,)))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        SAID["content"],
-        SAID,
-        ChatCompletionMessage(**SAID),
-        sdk(SAID),
-        {"choices": [{"message": SAID}]},
-    ],
-)
+WAYS = [SAID["content"], SAID, ChatCompletionMessage(**SAID), sdk(SAID)]
+
+
+@pytest.mark.parametrize("value", [*WAYS, {"choices": [{"message": SAID}]}])
 def test_a_text_a_message_and_a_completion_say_the_same(value):
     reply = reply_to(value)
     assert (reply.message.role, reply.message.content) == ("assistant", "MY ANSWER: None")

@@ -42,9 +42,8 @@ def cut(text):
 def test_a_call_that_nobody_can_run_is_told_the_right_form(reply, protocol, words):
     (call,) = asked(reply, protocol=protocol).message.tool_calls
     assert words in call.problem
-    assert asked(reply, 0, protocol).message.tool_calls == (
-        reply.message.tool_calls if protocol == "native" else ()
-    )
+    unread = reply.message.tool_calls if protocol == "native" else ()
+    assert asked(reply, 0, protocol).message.tool_calls == unread
     assert asked(reply, protocol=protocol, tools=()).message.content == reply.message.content
 
 

@@ -1,6 +1,5 @@
 """Repetition loops: seen where there is one, never in ordinary texts; streams that are cut."""
 
-import asyncio
 import calendar
 from datetime import date, timedelta
 from pathlib import Path
@@ -16,10 +15,26 @@ from agent_env.models.streams import Loop, LoopWatch, loop_at_end
 from agent_env.records.schema import Message
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer
+from tests.fake_server.talk import always
+from tests.loops import in_loop
 
 SENTENCE = "I am sorry, but I cannot say which date that was. "
 WORDS = "the date cannot be known without more of war peace treaty year".split()
 PHRASES = st.permutations(WORDS).map(lambda words: " ".join(words[:9]) + ". ")
+NO_LOOPS = [
+    SENTENCE * 4,
+    SENTENCE * 20 + "But it was in 1999.",
+    "",
+    "a",
+    "-" * 900,
+    "| | | | |\n" * 200,
+    "[" + "0, " * 900,
+    "[" + "[None, None, None, False],\n" * 80,
+    "Mon Tue Wed Thu Fri Sat Sun " * 52,
+    "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, " * 20,
+    "".join(f"Step {n}: the date is a Monday, so I go on.\n" for n in range(90)),
+    Path(__file__).read_text(),
+]
 
 
 def test_a_sentence_over_and_over_is_a_loop():
@@ -35,8 +50,8 @@ def test_a_phrase_that_goes_on_is_seen_wherever_it_stops(phrase, cut, before):
     assert loop.times >= 4
 
 
-@pytest.mark.parametrize("text", [SENTENCE * 4, SENTENCE * 20 + "But it was in 1999.", "", "a"])
-def test_a_few_times_or_a_loop_that_was_left_is_none(text):
+@pytest.mark.parametrize("text", NO_LOOPS)
+def test_a_few_times_a_loop_that_was_left_rulers_zeros_code_and_steps_are_none(text):
     assert loop_at_end(text) is None
 
 
@@ -76,23 +91,6 @@ def test_a_table_with_rows_that_differ_is_none(rows):
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "-" * 900,
-        "| | | | |\n" * 200,
-        "[" + "0, " * 900,
-        "[" + "[None, None, None, False],\n" * 80,
-        "Mon Tue Wed Thu Fri Sat Sun " * 52,
-        "Monday, Tuesday, Wednesday, Thursday, Friday, Saturday, Sunday, " * 20,
-        "".join(f"Step {n}: the date is a Monday, so I go on.\n" for n in range(90)),
-        Path(__file__).read_text(),
-    ],
-)  # fmt: skip
-def test_rulers_zeros_weekdays_code_and_steps_are_none(text):
-    assert loop_at_end(text) is None
-
-
 def test_only_much_more_of_what_says_nothing_is_a_loop():
     assert loop_at_end("-" * 3_100) is not None
     assert loop_at_end("2014/" * 700) is not None
@@ -112,29 +110,26 @@ def test_a_watch_sees_in_pieces_what_the_whole_holds(before, size):
 # Streams ------------------------------------------------------------------------------------------
 
 
-def ask(text, api, stream, reasoning=None, most=None):
-    async def policy(turns, offers):
-        return ScriptedAnswer(text, reasoning=reasoning)
-
-    async def run():
-        async with FakeServer(policy, piece_delay_s=0.0005) as server:
-            parameters = Parameters(max_output_tokens=most)
-            model = ApiModel(
-                api, "m", "fake", server.url, None, parameters, 20, stream, permit=own_call()
-            )
-            try:
-                first = await model.generate([Message(role="user", content="When?")], ())
-                again = await model.generate([Message(role="user", content="And?")], ())
-                return first, again
-            finally:
-                await model.close()
-
-    return asyncio.run(run())
+@in_loop
+async def ask(text, api=compatible.API, stream=True, reasoning=None, most=None):
+    """The replies to two questions."""
+    policy = always(ScriptedAnswer(text, reasoning=reasoning))
+    parameters = Parameters(max_output_tokens=most)
+    async with FakeServer(policy, piece_delay_s=0.0005) as server:
+        model = ApiModel(
+            api, "m", "fake", server.url, None, parameters, 20, stream, permit=own_call()
+        )
+        replies = [
+            await model.generate([Message(role="user", content=text)], ())
+            for text in ("When?", "And?")
+        ]
+        await model.close()
+    return replies
 
 
 @pytest.mark.parametrize("api", [compatible.API, openai.API])
 def test_a_stream_that_loops_is_closed_and_the_next_call_works(api):
-    first, again = ask("MY ANSWER: 1999-01-01\n" + SENTENCE * 400, api, stream=True, most=6_000)
+    first, again = ask("MY ANSWER: 1999-01-01\n" + SENTENCE * 400, api, most=6_000)
     assert first.finish_reason == again.finish_reason == "repetition"
     assert first.message.content.startswith("MY ANSWER: 1999-01-01\nI am sorry")
     assert len(first.message.content) < 2_000
@@ -145,7 +140,7 @@ def test_a_stream_that_loops_is_closed_and_the_next_call_works(api):
 
 
 def test_reasoning_that_loops_is_cut_too():
-    first, _ = ask("", compatible.API, stream=True, reasoning=SENTENCE * 400)
+    first, _ = ask("", reasoning=SENTENCE * 400)
     assert (first.repetition.place, first.repetition.saved_tokens) == ("reasoning", None)
     assert first.message.content == ""
 
@@ -159,5 +154,5 @@ def test_a_reply_in_one_piece_that_ran_to_its_limit_in_a_loop_is_marked(api):
 
 
 def test_a_whole_reply_that_ended_by_itself_is_left_alone():
-    first, _ = ask(SENTENCE * 40, compatible.API, stream=False)
+    first, _ = ask(SENTENCE * 40, stream=False)
     assert (first.finish_reason, first.repetition) == ("stop", None)

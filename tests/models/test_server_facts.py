@@ -35,16 +35,15 @@ def facts(places, model="smollm2"):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        return asyncio.run(server_facts(model, url, None, own_call()))
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}/v1"
+            return asyncio.run(server_facts(model, url, None, own_call()))
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_a_server_tells_its_models_its_context_and_its_template():
@@ -119,10 +118,7 @@ def told(monkeypatch, places, server="uvicorn"):
         ({"/props": {"build_info": "b5432-abc"}}, ("llama.cpp", "b5432-abc")),
         ({"/version": {"version": "0.11.0"}}, ("vLLM", "0.11.0")),
         ({"/api/version": {"version": "0.9"}, "/version": {"version": "0.9"}}, ("Ollama", "0.9")),
-        (
-            {"/openapi.json": {"info": {"title": "LiteLLM API", "version": "1.106.2"}}},
-            ("LiteLLM", "1.106.2"),
-        ),
+        ({"/openapi.json": {"info": {"title": "LiteLLM API", "version": "1"}}}, ("LiteLLM", "1")),
         ({"/v1/models": {"data": [{"owned_by": "cyllama"}]}}, ("cyllama", None)),
         ({"/v1/models": {"data": [{"owned_by": "openai"}]}}, ("uvicorn", None)),
         ({"/v1/models": {"data": [{"owned_by": "sglang"}]}, "/version": {"version": "1"}},
@@ -151,11 +147,5 @@ LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')
 )
 async def test_a_server_is_up_where_it_answers_for_itself(answers, is_up):
     async with RawServer(*answers) as server:
-        found_ = await Health(server.url, permit=own_call()).is_up()
-    assert found_ is is_up
-
-
-async def test_nobody_at_the_address_is_away():
-    async with RawServer() as server:
-        url = server.url
-    assert await Health(url, permit=own_call()).is_up() is False
+        assert await Health(server.url, permit=own_call()).is_up() is is_up
+    assert await Health(server.url, permit=own_call()).is_up() is False

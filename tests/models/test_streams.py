@@ -9,7 +9,7 @@ from agent_env.errors import ModelError
 from agent_env.models.settings import Parameters
 from agent_env.models.streams import Pace, partial_text
 from tests.loops import in_loop
-from tests.models.raw_server import KEY, USER, ChatCompletions, Responses
+from tests.models.raw_server import KEY, USER, ChatCompletions, RawServer, Responses
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 PING = b": still thinking\n\n"
@@ -26,102 +26,55 @@ def said(text, **more):
 HELLO = (said("Hello"), said("", finish_reason="stop"), b"data: [DONE]\n\n")
 
 
-class Halting:
-    """Sends each of the pieces, bytes or seconds of silence, to every request; then it hangs up,
-    or where the last is a silence, does not."""
-
-    def __init__(self, *pieces):
-        self.pieces = pieces
-
-    async def __aenter__(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
-        return self
-
-    async def __aexit__(self, *exc):
-        self._server.close()
-
-    async def _serve(self, reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        for piece in self.pieces:
-            if isinstance(piece, float):
-                await asyncio.sleep(piece)
-            elif piece == HEAD:
-                writer.write(piece)
-            else:
-                writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-        if not isinstance(self.pieces[-1], float):
-            writer.write(b"0\r\n\r\n")
-            await writer.drain()
-        writer.close()
+def framed(*pieces):
+    """The pieces of a stream, which ends unless the last is a silence."""
+    chunks = [
+        p if p == HEAD or isinstance(p, float) else b"%x\r\n%s\r\n" % (len(p), p) for p in pieces
+    ]
+    return chunks if isinstance(pieces[-1], float) else [*chunks, b"0\r\n\r\n"]
 
 
 @in_loop
-async def ask(*pieces, times=1, idle_s=0.3, timeout_s=20.0):
-    async with Halting(*pieces) as server:
-        model = ChatCompletions(
-            "n", "m", server.url, KEY, Parameters(), timeout_s, stream=True, idle_s=idle_s
-        )
-        found = []
-        for _ in range(times):
-            try:
-                found.append((await model.generate([USER], [])).message.content)
-            except ModelError as exc:
-                found.append(exc)
-        await model.close()
-        return found
+async def ask(*pieces, idle_s=0.3, timeout_s=20.0, kind=ChatCompletions):
+    """What the model is said to have written, or the error."""
+    async with RawServer(framed(*pieces)) as server:
+        model = kind("n", "m", server.url, KEY, Parameters(), timeout_s, stream=True, idle_s=idle_s)
+        try:
+            return (await model.generate([USER], [])).message.content
+        except ModelError as exc:
+            return exc
+        finally:
+            await model.close()
 
 
 def test_a_stream_that_stops_or_ends_keeps_what_it_had_said():
-    (error,) = ask(HEAD, said("Let me "), said(f"see {KEY}"), 60.0)
+    error = ask(HEAD, said("Let me "), said(f"see {KEY}"), 60.0)
     assert (error.kind, error.retryable, error.partial) == ("timeout", True, "Let me see ***")
     assert "stopped for 0.3 s; raise --idle-s or --reply-timeout-s, or try again" in str(error)
-    (error,) = ask(60.0, timeout_s=0.5)
+    error = ask(60.0, timeout_s=0.5)
     assert (error.kind, error.partial) == ("timeout", None)
-    (error,) = ask(HEAD, said("Half a"))
+    error = ask(HEAD, said("Half a"))
     assert (error.kind, error.partial) == ("connection", "Half a")
+    pieces = [event({"type": "response.output_text.delta", "delta": d}) for d in ("It ", "is")]
+    assert ask(HEAD, *pieces, 60.0, kind=Responses).partial == "It is"
 
 
 def test_a_server_that_is_alive_is_waited_for():
     pings = [part for _ in range(8) for part in (PING, 0.15)]
-    assert ask(HEAD, *pings, *HELLO, idle_s=1.1) == ["Hello"]
-    assert ask(1.0, HEAD, *HELLO, idle_s=0.2) == ["Hello"]
+    assert ask(HEAD, *pings, *HELLO, idle_s=1.1) == "Hello"
+    assert ask(1.0, HEAD, *HELLO, idle_s=0.2) == "Hello"
 
 
-def test_a_call_that_is_cancelled_tells_what_its_stream_had_said():
-    async def go():
-        async with Halting(HEAD, said("So far"), 60.0) as server:
-            model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0, stream=True)
-            call = asyncio.ensure_future(model.generate([USER], []))
-            await asyncio.sleep(1.0)
-            call.cancel()
-            try:
-                await call
-            except asyncio.CancelledError as exc:
-                return exc.__notes__
-            finally:
-                await model.close()
-        raise AssertionError
-
-    assert asyncio.run(go()) == ["So far"]
-
-
-def test_responses_that_stop_keep_what_they_had_said():
-    async def go():
-        pieces = [event({"type": "response.output_text.delta", "delta": d}) for d in ("It ", "is")]
-        async with Halting(HEAD, *pieces, 60.0) as server:
-            model = Responses(
-                "n", "m", server.url, KEY, Parameters(), 60.0, stream=True, idle_s=0.3
-            )
-            try:
-                await model.generate([USER], [])
-            except ModelError as exc:
-                return exc
-            finally:
-                await model.close()
-        raise AssertionError
-
-    assert asyncio.run(go()).partial == "It is"
+async def test_a_call_that_is_cancelled_tells_what_its_stream_had_said():
+    async with RawServer(framed(HEAD, said("So far"), 60.0)) as server:
+        model = ChatCompletions("n", "m", server.url, KEY, Parameters(), 60.0, stream=True)
+        call = asyncio.ensure_future(model.generate([USER], []))
+        await asyncio.sleep(1.0)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await call
+        await model.close()
+    assert caught.value.__notes__ == ["So far"]
 
 
 def test_the_pace_bounds_the_first_byte_and_a_whole_reply():

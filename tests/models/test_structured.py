@@ -21,40 +21,31 @@ from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import ModelRequest
 from tests.fake_server.rules import hold
+from tests.loops import in_loop
 
 DATES = closed({"answer": list_of(DATE, 3)})
 QUESTION = Message(role="user", content="Which days?")
-SEARCH = ToolSpec(
-    name="web_search",
-    description="Searches.",
-    parameters={
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "maxLength": 400, "minLength": 1},
-            "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
-            "code": {"type": "string", "maxLength": 20_000},
-        },
-        "required": ["query"],
-    },
-)
+FIELDS = {
+    "query": {"type": "string", "maxLength": 400, "minLength": 1},
+    "limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]},
+    "code": {"type": "string", "maxLength": 20_000},
+}
+PARAMETERS = {"type": "object", "properties": FIELDS, "required": ["query"]}
+SEARCH = ToolSpec(name="web_search", description="Searches.", parameters=PARAMETERS)
 HELD = ReplyOptions(schema=DATES)
 
 
-def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stream=False):
+@in_loop
+async def ask(policy, mode="lenient", tools=(), api=compatible.API, options=HELD, stream=False):
     """The reply of a fake server to one question of the client."""
-
-    async def run():
-        async with FakeServer(policy, mode=mode) as server:
-            permit = own_call()
-            model = ApiModel(
-                api, "m", "fake", server.url, None, Parameters(), 20, stream, permit=permit
-            )
-            try:
-                return await model.generate([QUESTION], tools, options), server.recent[-1]
-            finally:
-                await model.close()
-
-    return asyncio.run(run())
+    async with FakeServer(policy, mode=mode) as server:
+        model = ApiModel(
+            api, "m", "fake", server.url, None, Parameters(), 20, stream, permit=own_call()
+        )
+        try:
+            return await model.generate([QUESTION], tools, options), server.recent[-1]
+        finally:
+            await model.close()
 
 
 async def days(turns, offers):
@@ -63,23 +54,26 @@ async def days(turns, offers):
     return ScriptedAnswer("It rained.\n\nMY ANSWER: 1999-03-01, 2001-01-01")
 
 
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("mode", ["lenient", "vllm", "llama.cpp"])
-def test_a_reply_over_chat_completions_is_held_to_the_schema(mode, stream):
-    reply, request = ask(days, mode, stream=stream)
-    assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
-    assert request["response_format"] == {
-        "type": "json_schema",
-        "json_schema": {"name": "answer", "strict": True, "schema": DATES},
-    }
+FORM = {"name": "answer", "strict": True, "schema": DATES}
+OF_CHAT = {"response_format": {"type": "json_schema", "json_schema": FORM}}
+OF_RESPONSES = {"text": {"format": {"type": "json_schema"} | FORM}}
 
 
-def test_a_reply_over_the_responses_api_is_held_to_the_schema():
-    reply, request = ask(days, "openai", api=openai.API)
+@pytest.mark.parametrize(
+    ("api", "mode", "stream", "fields"),
+    [
+        *(
+            (compatible.API, mode, stream, OF_CHAT)
+            for mode in ("lenient", "vllm", "llama.cpp")
+            for stream in (False, True)
+        ),
+        (openai.API, "openai", False, OF_RESPONSES),
+    ],
+)
+def test_a_reply_is_held_to_the_schema(api, mode, stream, fields):
+    reply, request = ask(days, mode, api=api, stream=stream)
     assert json.loads(reply.message.content) == {"answer": ["1999-03-01", "2001-01-01"]}
-    assert request["text"] == {
-        "format": {"type": "json_schema", "name": "answer", "strict": True, "schema": DATES}
-    }
+    assert request == request | fields
 
 
 def test_a_server_that_lets_the_schema_fall_is_an_error_that_says_so():
@@ -160,13 +154,11 @@ def test_a_call_in_a_step_is_run_without_what_is_null():
     assert (reply.finish_reason, reply.message.content) == ("tool_calls", text)
 
 
+CUT = '{"step": {"tool": "web_sea'
+
+
 @pytest.mark.parametrize(
-    ("text", "finish"),
-    [
-        ('{"step": {"answer": []}}', "stop"),
-        ('{"step": {"tool": "web_sea', "length"),
-        ("{}", "stop"),
-    ],
+    ("text", "finish"), [('{"step": {"answer": []}}', "stop"), (CUT, "length"), ("{}", "stop")]
 )
 def test_an_answer_and_a_call_that_was_cut_are_no_calls(text, finish):
     reply = read(text, finish)
@@ -196,15 +188,6 @@ LAST = Message(role="user", content="Now answer.")
     ],
 )
 def test_the_reply_that_can_be_the_answer_is_held(tools, messages, is_last, in_text, expected):
-    seen = []
-
-    class Inner:
-        name = "m"
-
-        async def generate(self, messages, tools, options=ReplyOptions()):
-            seen.append((options.schema, len(tools)))
-            return answer("{}")
-
-    model = SchemaModel(Inner(), DATES, LAST, is_last, in_text)
-    asyncio.run(model.generate(messages, tools))
-    assert seen == [expected]
+    inner = ScriptedModel([answer("{}")])
+    asyncio.run(SchemaModel(inner, DATES, LAST, is_last, in_text).generate(messages, tools))
+    assert (inner.options[0].schema, len(inner.requests[0][1])) == expected

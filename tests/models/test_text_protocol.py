@@ -52,24 +52,23 @@ def test_a_lenient_reader_takes_no_other_block(written):
     assert read(written, lenient=True).message.tool_calls == ()
 
 
-def test_an_example_shows_a_call_of_the_first_tool_in_the_form_that_is_asked_for():
+@pytest.mark.parametrize(
+    ("held", "form"),
+    [(False, '```tool_call\n{"name": "search", "'), (True, '{"step": {"tool": "')],
+)
+def test_an_example_shows_a_call_of_the_first_tool_in_the_form_that_is_asked_for(held, form):
     word = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
     tool = ToolSpec(name="search", description="Searches.", parameters=word)
-    for held, form in (
-        (False, '```tool_call\n{"name": "search", "'),
-        (True, '{"step": {"tool": "'),
-    ):
-        (system, _) = in_text([USER], [tool], is_held=held, has_example=True)
-        example = system.content.partition("An example.")[2]
-        assert form in example
-        assert '"query": "lighthouse of Aldmoor Bay goes dark"' in example
+    (system, _) = in_text([USER], [tool], is_held=held, has_example=True)
+    example = system.content.partition("An example.")[2]
+    assert form in example
+    assert '"query": "lighthouse of Aldmoor Bay goes dark"' in example
     assert "An example." not in in_text([USER], [tool])[0].content
 
 
 def test_a_lenient_reader_still_corrects_a_wrong_call():
-    (call,) = read(
-        '```json\n{"name": "lookup", "arguments": 1}\n```', lenient=True
-    ).message.tool_calls
+    written = '```json\n{"name": "lookup", "arguments": 1}\n```'
+    (call,) = read(written, lenient=True).message.tool_calls
     assert "an object" in (call.problem or "")
 
 
@@ -92,29 +91,29 @@ def test_what_is_no_block_or_a_thought_is_no_call():
     assert read("<think>```tool_result 1 lookup\n</think>Yes").message.content.endswith("Yes")
 
 
+RIGHT = '{"name": "lookup", "arguments": {}}'
+
+
 @pytest.mark.parametrize(
     ("written", "problem"),
     [
         ("```tool_call\n{\n```", "the block is not valid JSON"),
         ("```tool_call\n[]\n```", 'the block must be one object with "name" and "arguments" only'),
         ('```tool_call\n{"name": "lookup"}\n```', "the block must be one object"),
-        (
-            '```tool_call\n{"name": "lookup", "arguments": {}, "id": 1}\n```',
-            "the block must be one object",
-        ),
+        (f'```tool_call\n{RIGHT[:-1]}, "id": 1}}\n```', "the block must be one object"),
         ('```tool_call\n{"name": 1, "arguments": {}}\n```', '"name" must be a string'),
         ('```tool_call\n{"name": "lookup", "arguments": "{}"}\n```', '"arguments" an object'),
-        ('```tool_call\n{"name": "lookup", "arguments": {}}', "the block is not closed"),
-        ('```json\n{"name": "lookup", "arguments": {}}\n```', "the block is named 'json'"),
-        ('```\n{"name": "lookup", "arguments": {}}\n```', "the block is named ''"),
-        ('<tool_call>{"name": "lookup", "arguments": {}}</tool_call>', "not in tags"),
+        (f"```tool_call\n{RIGHT}", "the block is not closed"),
+        (f"```json\n{RIGHT}\n```", "the block is named 'json'"),
+        (f"```\n{RIGHT}\n```", "the block is named ''"),
+        (f"<tool_call>{RIGHT}</tool_call>", "not in tags"),
         ("```tool_call\n" + "[" * 100_000 + "\n```", "the block is not valid JSON"),
     ],
 )
 def test_what_is_nearly_a_call_becomes_one_that_says_how_to_write_it(written, problem):
     (call,) = read(written).message.tool_calls
     assert problem in call.problem
-    assert call.problem.endswith('```tool_call\n{"name": "lookup", "arguments": {}}\n```')
+    assert call.problem.endswith(f"```tool_call\n{RIGHT}\n```")
 
 
 def test_of_a_reply_that_was_cut_only_closed_blocks_are_calls():
@@ -137,11 +136,18 @@ def test_a_result_that_the_model_wrote_itself_is_cut_off_and_counted(begin):
     assert (got.invented.count, got.invented.text) == (2, invented)
 
 
+A, B = (ToolCall(id=id_, name="lookup", arguments="{}") for id_ in "ab")
+CALLED = Message(role="assistant", content=GOOD, tool_calls=(A,))
+
+
+def result(content, id_="a"):
+    return Message(role="tool", tool_call_id=id_, content=content)
+
+
 def test_a_model_without_tools_gets_no_stop_sequence():
     inner = ScriptedModel([answer("x"), answer("y")])
-    asyncio.run(TextProtocol(inner).generate([USER], [], ReplyOptions()))
-    result = Message(role="tool", tool_call_id="a", content="first")
-    asyncio.run(TextProtocol(inner).generate([USER, result], [], ReplyOptions()))
+    for heard in ([USER], [USER, result("first")]):
+        asyncio.run(TextProtocol(inner).generate(heard, [], ReplyOptions()))
     assert [options.stop for options in inner.options] == [(), ("```tool_result",)]
 
 
@@ -159,31 +165,19 @@ def test_the_tools_stand_in_the_system_text_which_a_forced_call_leaves_as_it_was
     assert FORM in told
     described = next(line for line in told.splitlines() if line.startswith('{"name": "lookup"'))
     assert json.loads(described)["description"] == "Looks a word up."
-    assert messages[1].content.endswith(
-        "\n\nYour next message must hold at least one tool_call block."
-    )
+    must = "\n\nYour next message must hold at least one tool_call block."
+    assert messages[1].content.endswith(must)
     (first, asked) = in_text([USER], [LOOKUP], "required")
-    call = ToolCall(id="a", name="lookup", arguments="{}")
-    said = Message(role="assistant", content=GOOD, tool_calls=(call,))
-    heard = Message(role="tool", tool_call_id="a", content="x")
-    (later, same, *_, result) = in_text([USER, said, heard], [LOOKUP], "auto")
+    (later, same, *_, heard) = in_text([USER, CALLED, result("x")], [LOOKUP], "auto")
     assert later == first
     assert asked.content == f"{same.content}\n\n{REQUIRED}"
-    assert REQUIRED not in result.content
+    assert REQUIRED not in heard.content
 
 
 def test_results_and_notes_come_back_in_one_user_message_in_the_order_of_the_calls():
-    calls = (
-        ToolCall(id="a", name="lookup", arguments="{}"),
-        ToolCall(id="b", name="lookup", arguments="{}"),
-    )
-    messages = [
-        USER,
-        Message(role="assistant", content=GOOD, tool_calls=calls),
-        Message(role="tool", tool_call_id="a", content="first"),
-        Message(role="tool", tool_call_id="b", content="has ```` in it"),
-        Message(role="user", content="The web is closed now."),
-    ]
+    both = CALLED.model_copy(update={"tool_calls": (A, B)})
+    closed = Message(role="user", content="The web is closed now.")
+    messages = [USER, both, result("first"), result("has ```` in it", "b"), closed]
     *_, said, heard = in_text(messages, [LOOKUP])
     assert (said.role, said.content, said.tool_calls) == ("assistant", GOOD, ())
     assert heard == Message(
@@ -199,11 +193,8 @@ def test_whatever_a_tool_gives_the_other_side_reads_it_as_it_was(output, word):
     """The fake server's reader was written from the documented format alone."""
     asked = json.dumps({"name": "lookup", "arguments": {"word": word}})
     call = ToolCall(id="a", name="lookup", arguments=json.dumps({"word": word}))
-    messages = [
-        USER,
-        Message(role="assistant", content=f"```tool_call\n{asked}\n```", tool_calls=(call,)),
-        Message(role="tool", tool_call_id="a", content=output),
-    ]
+    block = f"```tool_call\n{asked}\n```"
+    messages = [USER, Message(role="assistant", content=block, tool_calls=(call,)), result(output)]
     heard = []
 
     async def policy(turns, offers):
@@ -213,6 +204,5 @@ def test_whatever_a_tool_gives_the_other_side_reads_it_as_it_was(output, word):
 
     turns = [Message(role=m.role, content=m.content) for m in in_text(messages, [LOOKUP])]
     asyncio.run(speaks_text(policy)(turns, []))
-    assert heard[-1].role == "tool"
-    assert heard[-1].content == output
+    assert (heard[-1].role, heard[-1].content) == ("tool", output)
     assert json.loads(heard[-2].tool_calls[0].arguments) == {"word": word}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.util import find_spec
 
 import pytest
@@ -11,7 +12,6 @@ import pytest
 from agent_env.errors import ConfigError
 from agent_env.models import tokenizers
 from agent_env.models.settings import Parameters
-from agent_env.models.text_protocol import TextProtocol
 from agent_env.models.tokenizers import (
     CountedByServer,
     CountedModel,
@@ -24,7 +24,6 @@ from agent_env.records.schema import Message, Reply, ToolCall, Usage
 from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.trust import own_call
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
-from tests.loops import in_loop
 from tests.models.raw_server import KEY, LOOKUP, ChatCompletions, RawServer, reply
 
 ranked = pytest.mark.skipif(find_spec("bpe_openai") is None, reason="needs agent-env[tokenizers]")
@@ -35,26 +34,17 @@ def o200k():
     return Tiktoken("o200k_base")
 
 
-@pytest.fixture(scope="module")
-def cl100k():
-    return Tiktoken("cl100k_base")
-
-
 def test_the_estimate_is_a_quarter_of_the_bytes_rounded_up():
     assert Estimate().name == "estimate"
-    assert [Estimate().count(text) for text in ("", "a", "abcd", "abcde", "漢字")] == [
-        0,
-        1,
-        1,
-        2,
-        2,
-    ]
+    counts = [Estimate().count(text) for text in ("", "a", "abcd", "abcde", "漢字")]
+    assert counts == [0, 1, 1, 2, 2]
 
 
 @ranked
-def test_counts_are_those_that_openai_publishes(o200k, cl100k):
+def test_counts_are_those_that_openai_publishes(o200k):
     """The examples of OpenAI's notes on counting tokens."""
     texts = ["antidisestablishmentarianism", "2 + 2 = 4", "お誕生日おめでとう"]
+    cl100k = Tiktoken("cl100k_base")
     assert [o200k.count(text) for text in texts] == [6, 7, 8]
     assert [cl100k.count(text) for text in texts] == [6, 7, 9]
     assert (o200k.name, cl100k.name) == ("o200k_base", "cl100k_base")
@@ -74,9 +64,8 @@ def test_a_million_of_one_letter_is_counted(o200k, letter):
 
 
 def test_a_tokenizer_that_cannot_be_is_refused(monkeypatch, tmp_path):
-    with pytest.raises(
-        ConfigError, match="no tokenizer 'x'; known: o200k_base, cl100k_base, estimate, server"
-    ):
+    known = "no tokenizer 'x'; known: o200k_base, cl100k_base, estimate, server"
+    with pytest.raises(ConfigError, match=known):
         Tiktoken("x")
     monkeypatch.setattr(tokenizers, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'agent-env\[tokenizers\]'"):
@@ -132,63 +121,62 @@ def test_usage_is_told_or_counted_once_and_half_of_it_is_none():
     assert found.output_tokens == 2
 
 
-ASKED = Message(role="user", content="12345678")
 HTML = reply("<html>hello</html>", kind="text/html")
 
 
 async def says(turns, offers):
-    return ScriptedAnswer(
-        text="abcd", calls=(tool_call("lookup", "{}", "c1"),), reasoning="12345678"
-    )
+    call = tool_call("lookup", "{}", "c1")
+    return ScriptedAnswer(text="abcd", calls=(call,), reasoning="12345678")
 
 
-@in_loop
-async def generated(kind, in_text=False, tells_usage=False, tools=()):
-    async with FakeServer(says, tokenizer=kind, tells_usage=tells_usage) as server:
-        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-        await tokenizer.open()
+@asynccontextmanager
+async def counting(server, opens=True):
+    """The tokenizer of this server."""
+    tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
+    try:
+        if opens:
+            await tokenizer.open()
+        yield tokenizer
+    finally:
+        await tokenizer.close()
+
+
+@pytest.mark.parametrize(
+    ("kind", "tools", "usage"),
+    [
+        # the question has eight letters, the tool's schema 165
+        ("vllm", (LOOKUP,), {"input_tokens": 2 + 42, "output_tokens": 1 + 2 + 2}),
+        # `<|im_start|>user`, a line break, eight letters, `<|im_end|>` and a line break: 36 bytes
+        ("llama.cpp", (), {"input_tokens": 9, "output_tokens": 5}),
+    ],
+)
+async def test_what_the_server_does_not_tell_its_tokenizer_counts(kind, tools, usage):
+    async with (
+        FakeServer(says, tokenizer=kind, tells_usage=False) as server,
+        counting(server) as tokenizer,
+    ):
         chat = ChatCompletions("n", "m", server.url, KEY, Parameters(), 5.0)
-        counted = CountedByServer(chat, tokenizer)
-        model = TextProtocol(counted) if in_text else counted
-        try:
-            return await model.generate([ASKED], tools)
-        finally:
-            await model.close()
-            await tokenizer.close()
-
-
-def test_what_the_server_does_not_tell_its_tokenizer_counts():
-    """The question has eight letters, the tool's schema 165."""
-    usage = generated("vllm", tools=(LOOKUP,)).usage
-    assert usage == Usage(input_tokens=2 + 42, output_tokens=1 + 2 + 2, source="server tokenizer")
-    # `<|im_start|>user`, a line break, eight letters, `<|im_end|>` and a line break: 36 bytes.
-    usage = generated("llama.cpp").usage
-    assert usage == Usage(input_tokens=9, output_tokens=5, source="server tokenizer")
+        reply = await CountedByServer(chat, tokenizer).generate([USER], tools)
+        await chat.close()
+    assert reply.usage == Usage(source="server tokenizer", **usage)
 
 
 @pytest.mark.parametrize("kind", ["vllm", "llama.cpp"])
 async def test_a_text_is_counted_and_none_costs_no_request(kind):
-    async with FakeServer(says, tokenizer=kind) as server:
-        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-        await tokenizer.open()
+    async with FakeServer(says, tokenizer=kind) as server, counting(server) as tokenizer:
         asked = server.counts["/tokenize"]
         found = [await tokenizer.counted(text) for text in ("", "12345", "é" * 4)]
         assert server.counts["/tokenize"] == asked + 2
-        await tokenizer.close()
-        found_ = found
-    assert found_ == [Count(n, "server tokenizer") for n in (0, 2, 2)]
+    assert found == [Count(n, "server tokenizer") for n in (0, 2, 2)]
 
 
 async def test_a_server_that_is_gone_leaves_estimates_that_say_so():
-    async with FakeServer(says) as server:
-        tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-        await tokenizer.open()
-    counted = await tokenizer.counted("12345")
-    said = Reply(message=Message(role="assistant", content="12345678"))
-    usage = await tokenizer.usage({"messages": []}, [ASKED, ASKED], said)
-    await tokenizer.close()
-    counted, usage, tokenizer = counted, usage, tokenizer
-    assert counted == Count(2, "estimate")
+    async with AsyncExitStack() as stack:
+        async with FakeServer(says) as server:
+            tokenizer = await stack.enter_async_context(counting(server))
+        assert await tokenizer.counted("12345") == Count(2, "estimate")
+        said = Reply(message=Message(role="assistant", content="12345678"))
+        usage = await tokenizer.usage({"messages": []}, [USER, USER], said)
     assert usage == Usage(input_tokens=4, output_tokens=2, source="estimate")
     assert tokenizer.failures == 2
     assert "cannot be reached" in tokenizer.problem
@@ -206,18 +194,11 @@ async def test_a_server_that_is_gone_leaves_estimates_that_say_so():
     ],
     ids=["html", "no tokens", "no number", "an error", "an echoed key"],
 )
-def test_a_server_that_does_not_count_is_refused_in_one_line(answer, found):
-    async def go():
-        async with RawServer(answer) as server:
-            tokenizer = ServerTokenizer("m", server.url, KEY, permit=own_call())
-            try:
-                await tokenizer.open()
-            finally:
-                await tokenizer.close()
-
-    with pytest.raises(ConfigError) as error:
-        asyncio.run(go())
-    assert "--tokenizer server: this server does not count tokens (" in str(error.value)
-    assert found in str(error.value)
-    assert KEY not in str(error.value)
-    assert "\n" not in str(error.value)
+async def test_a_server_that_does_not_count_is_refused_in_one_line(answer, found):
+    async with RawServer(answer) as server, counting(server, opens=False) as tokenizer:
+        with pytest.raises(ConfigError) as error:
+            await tokenizer.open()
+    said = str(error.value)
+    assert "--tokenizer server: this server does not count tokens (" in said
+    assert found in said
+    assert (KEY in said, "\n" in said) == (False, False)

@@ -261,3 +261,39 @@ def test_the_tier_is_the_one_that_the_reply_names(wished, named, tier):
         parameters=Parameters(service_tier=wished),
     )
     assert (got.usage.tier, sent.get("service_tier")) == (tier, wished)
+
+
+@pytest.mark.parametrize(
+    ("text", "counts", "read"),
+    [
+        ("x", (0, 0), Usage()),
+        ("x", (9, 0), Usage(input_tokens=9, source="provider")),
+        ("", (9, 0), Usage(input_tokens=9, output_tokens=0, source="provider")),
+    ],
+)
+def test_counts_of_0_for_a_reply_with_a_text_are_unknown(text, counts, read):
+    usage = dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=True))
+    got, _ = ask(ChatCompletions, completion({"content": text}, usage=usage))
+    assert got.usage == read
+
+
+LOOKUPS = """functions.lookup functions.lookup:0 lookup<|channel|>commentary lookup:3
+tools.lookup default_api.lookup "lookup" lookup() to=functions.lookup <|tool|>lookup
+lookup</tool_call>""".split()
+SPACED = [" lookup", "lookup <|message|>{", "lookup\n", "assistant to=functions.lookup"]
+
+
+@pytest.mark.parametrize("name", [*LOOKUPS, *SPACED])
+def test_a_name_with_something_of_a_parser_is_the_tools(name):
+    assert read_name(name) == ("lookup", name)
+
+
+@pytest.mark.parametrize("name", ["lookup", "look", "lookups", "other.lookup"])
+def test_another_name_stays_as_it_is(name):
+    assert read_name(name) == (name, None)
+
+
+def read_name(name):
+    answer = completion({"tool_calls": [call("a", "{}", name)]})
+    (got,) = ask(ChatCompletions, answer, tools=(LOOKUP,))[0].message.tool_calls
+    return got.name, got.written_name
