@@ -1,6 +1,5 @@
 """A server's process ends with its owner, and so does all that it started."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -36,28 +35,22 @@ def wait_for_end(pids):
 
 
 @linux
-def test_the_end_of_a_server_is_the_end_of_what_it_started() -> None:
-    async def pids():
-        process = await start(
-            McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN)), own_call()
-        )
-        line = await process.inner.stdout.readline()
-        await process.end(patience_s=0.0)
-        assert process.ending == "ended with code -15" or "signal 15" in process.ending
-        return [int(pid) for pid in line.split()]
-
-    wait_for_end(asyncio.run(pids()))
+async def test_the_end_of_a_server_is_the_end_of_what_it_started():
+    server = McpServer(name="x", command=("sh", "-c", LEAVES_AN_ORPHAN))
+    process = await start(server, own_call())
+    pids = [int(pid) for pid in (await process.inner.stdout.readline()).split()]
+    await process.end(patience_s=0.0)
+    assert process.ending == "ended with code -15" or "signal 15" in process.ending
+    wait_for_end(pids)
 
 
 @linux
-def test_no_orphan_is_left_by_a_killed_owner() -> None:
+def test_no_orphan_is_left_by_a_killed_owner():
     """What the kernel does for kill -9 of us: our end of the pipe closes."""
     theirs, ours = os.pipe()
-    keeper = subprocess.Popen(
-        [sys.executable, "-I", "-S", lifeline.__file__, str(theirs), "sh", "-c", LEAVES_AN_ORPHAN],
-        stdout=subprocess.PIPE,
-        pass_fds=(theirs,),
-    )
+    command = [sys.executable, "-I", "-S", lifeline.__file__, str(theirs), "sh", "-c"]
+    command.append(LEAVES_AN_ORPHAN)
+    keeper = subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(theirs,))
     os.close(theirs)
     pids = [int(pid) for pid in keeper.stdout.readline().split()]
     assert all(map(is_alive, pids))
@@ -71,11 +64,8 @@ def test_a_server_gets_the_variables_that_are_named(monkeypatch):
     monkeypatch.setenv("MINE", "1")
     monkeypatch.setenv("NOT_NAMED_API_KEY", "secret")
     server = McpServer(name="x", command=("sh",), environment=("MINE",))
-    assert environment_of(server, own_call()) == {
-        "PATH": os.environ["PATH"],
-        "LANG": "C.UTF-8",
-        "MINE": "1",
-    }
+    expected = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "MINE": "1"}
+    assert environment_of(server, own_call()) == expected
     with pytest.raises(ConfigError, match="the variable ABSENT is not set"):
         environment_of(server.model_copy(update={"environment": ("ABSENT",)}), own_call())
 

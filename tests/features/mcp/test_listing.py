@@ -18,14 +18,11 @@ def names(*servers):
 
 
 def test_names_are_prefixed_where_they_stand_twice_are_ours_or_cannot_be_called():
-    assert names(listed("a", "read"), listed("b", "read", "write")) == [
-        ["a_read"],
-        ["b_read", "write"],
-    ]
+    a, b = names(listed("a", "read"), listed("b", "read", "write"))
+    assert (a, b) == (["a_read"], ["b_read", "write"])
     assert names(listed("fs", "python", "web_search")) == [["fs_python", "fs_web_search"]]
-    assert names(listed("a", "my tool", "my.tool", "2nd", "été")) == [
-        ["a_my_tool", "a_my_tool_2", "tool_2nd", "t"]
-    ]
+    (odd,) = names(listed("a", "my tool", "my.tool", "2nd", "été"))
+    assert odd == ["a_my_tool", "a_my_tool_2", "tool_2nd", "t"]
     before = listed("a").model_copy(update={"tools": (McpTool(name="read", offered="a_read"),)})
     now = keep_names(before, listed("a", "a_read", "read"), OURS)
     assert [tool.offered for tool in now.tools] == ["a_a_read", "a_read"]

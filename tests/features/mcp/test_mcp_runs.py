@@ -14,7 +14,7 @@ from agent_env.runs.run import Run
 from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.registry import scripts
 from agent_env.wiring.trust import outside_settings
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 from tests.features.mcp.servers import FILE
 
 
@@ -36,11 +36,6 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def become_other(home):
-    text = FILE.read_text().replace('else ""\n', 'else "other"\n', 1)
-    (home / "server.py").write_text(text)
-
-
 def run(home, *more):
     server = f"hand={quote(sys.executable)} -I -S server.py"
     return agent_env(
@@ -49,13 +44,17 @@ def run(home, *more):
     )  # fmt: skip
 
 
+def trace_of(folder):
+    (trace,) = folder.glob("episodes/*/*.jsonl")
+    return trace
+
+
 def servers(manifest):
     return McpSettings.model_validate(manifest.features["mcp"]).servers
 
 
 def results(folder):
-    (trace,) = folder.glob("episodes/*/*.jsonl")
-    events = [json.loads(line) for line in trace.read_text().splitlines()]
+    events = [json.loads(line) for line in trace_of(folder).read_text().splitlines()]
     return sorted(
         (each["call"]["name"], each["result"]["output"].partition("\n")[2].partition("\n")[0])
         for each in events
@@ -74,19 +73,16 @@ def test_a_run_replays_forks_and_resumes_without_its_server(home):
     (server,) = servers(Run(home / "run").manifest)
     assert (server.title, server.version, server.protocol) == ("by-hand", "1", "2025-06-18")
     assert [(tool.name, tool.offered) for tool in server.tools][-3:] == [
-        ("python", "hand_python"),
-        ("my tool", "my_tool"),
-        ("die once", "die_once"),
-    ]
+        ("python", "hand_python"), ("my tool", "my_tool"), ("die once", "die_once"),
+    ]  # fmt: skip
     assert "to the log" in (home / "run" / "mcp" / "hand.log").read_text()
 
     (home / "server.py").unlink()
     assert "1 same" in agent_env("replay", "run", cwd=home).stdout
     assert agent_env("resume", "run", cwd=home).returncode == 0
-    (trace,) = (home / "run").glob("episodes/*/*.jsonl")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("agent_env.features.mcp.hosts.PAUSES_S", ())
-        forked = agent_env("episodes", "fork", str(trace), "--at", "1", "--out", "forks", cwd=home)
+        forked = typed("episodes fork {} --at 1 --out forks", trace_of(home / "run"), cwd=home)
     assert forked.returncode == 0, forked.stderr
     assert "calls that its parent has are answered as there" in forked.stderr
     assert results(home / "forks") == results(home / "run")
@@ -94,9 +90,9 @@ def test_a_run_replays_forks_and_resumes_without_its_server(home):
 
 def test_resume_refuses_changed_tools_or_names_them(home):
     run(home)
-    become_other(home)
-    (trace,) = (home / "run").glob("episodes/*/*.jsonl")
-    trace.unlink()
+    text = FILE.read_text().replace('else ""\n', 'else "other"\n', 1)
+    (home / "server.py").write_text(text)
+    trace_of(home / "run").unlink()
     drift = [
         "mcp hand: version: 1 → 2",
         "mcp hand: tool echo: schema changed",
@@ -119,7 +115,7 @@ def test_resume_refuses_changed_tools_or_names_them(home):
 def test_an_episode_that_was_cut_off_goes_on_with_a_server_of_its_own(home):
     """Its earlier calls are made again, so that the new server is where the old one was."""
     run(home, "--mcp-isolation", "episode")
-    (trace,) = (home / "run").glob("episodes/*/*.jsonl")
+    trace = trace_of(home / "run")
     lines = trace.read_text().splitlines(keepends=True)
     trace.write_text("".join(lines[:4]))  # the start, a reply, the results of its two calls
     log = home / "run" / "mcp" / "hand.log"
@@ -141,7 +137,6 @@ def test_what_a_server_may_do_here_is_to_be_confirmed_by_who_did_not_make_the_ru
 def test_a_server_that_does_not_start_is_told_with_its_last_words(home):
     (home / "server.py").write_text("raise SystemExit('no licence')")
     done = run(home)
-    assert done.returncode == 2
+    assert (done.returncode, (home / "run").exists()) == (2, False)
     assert "the server ended with code 1" in done.stderr
     assert "it wrote last: no licence" in done.stderr
-    assert not (home / "run").exists()

@@ -18,15 +18,13 @@ def test_servers_are_named_with_commands_or_urls_also_by_a_mapping():
         isolation=("episode", "far=run"),
     )
     time, far = servers_of(options)
-    assert time.command == ("mcp-server-time", "--local-timezone", "Asia/Tokyo")
-    assert (time.environment, time.isolation) == (("HOME",), "episode")
+    command = ("mcp-server-time", "--local-timezone", "Asia/Tokyo")
+    assert (time.command, time.environment, time.isolation) == (command, ("HOME",), "episode")
     assert (far.url, far.command, far.isolation) == ("http://127.0.0.1:9/mcp", (), "run")
     given = {"task": "time-puzzles", "mcp": {"time": ["mcp-server-time", "-v"], "db": "db x"}}
     options = from_arguments(RunOptions, given, "run")
-    assert [each.command for each in servers_of(options.features["mcp"])] == [
-        ("mcp-server-time", "-v"),
-        ("db", "x"),
-    ]
+    commands = [each.command for each in servers_of(options.features["mcp"])]
+    assert commands == [("mcp-server-time", "-v"), ("db", "x")]
     assert servers_of(McpOptions()) == ()
 
 
@@ -55,13 +53,7 @@ def test_conditions_of_a_study_are_known_before_its_servers_are_asked():
     options = RunOptions("time-puzzles", features={"mcp": servers})
     names = ["base", "web+mcp:time", "mcp:time/my tool~auto", "mcp:db"]
     parsed = parse_conditions(names, (), stand_ins(options, names))
-    assert [condition.name for condition in parsed] == [
-        "base",
-        "web+mcp:time",
-        "mcp:time.my_tool~auto",
-        "mcp:db",
-    ]
-    with pytest.raises(
-        ConfigError, match="there is no MCP server 'clock'; known: mcp:time, mcp:db"
-    ):
+    expected = ["base", "web+mcp:time", "mcp:time.my_tool~auto", "mcp:db"]
+    assert [condition.name for condition in parsed] == expected
+    with pytest.raises(ConfigError, match="no MCP server 'clock'; known: mcp:time, mcp:db"):
         parse_conditions(["mcp:clock"], (), stand_ins(options, ["mcp:clock"]))
