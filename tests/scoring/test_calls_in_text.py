@@ -7,77 +7,23 @@ import pytest
 from agent_env.records.schema import Message, ToolCall
 from agent_env.scoring.calls_in_text import answer_with_call, call_in_text, remedy
 from tests.ended import ended
-from tests.tables import each
+from tests.tables import each, tables
 
 CALL = '{"name": "web_search", "arguments": {"query": "Falklands War"}}'
 
-
-FORMS = {
-    "<tool_call>": [
-        f"<tool_call>\n{CALL}\n</tool_call>",
-        f"Let me look.\n<tool_call>{CALL}",
-        "<tool_call>web_search\n<arg_key>query</arg_key>\n<arg_value>x</arg_value>",
-        "<tool_call>\n<function=web_search>\n<parameter=query>x</parameter>",
-        '<minimax:tool_call>\n<invoke name="web_search">',
-    ],
-    "<|python_tag|>": [
-        '<|python_tag|>web_search.call(query="x")',
-        f"<|python_tag|>{CALL}<|eom_id|>",
-    ],
-    "[TOOL_CALLS]": [f"[TOOL_CALLS][{CALL}]", '[TOOL_CALLS]web_search[ARGS]{"query": "x"}'],
-    "harmony channel": [
-        '<|channel|>commentary to=functions.web_search <|constrain|>json<|message|>{"a":1}',
-        'assistantcommentary to=functions.web_search json{"query":"x"}',
-    ],
-    "<|tool_call|>": [
-        f"<|tool_call|>[{CALL}]",
-        '<|tool_calls_section_begin|><|tool_call_begin|>functions.web_search:0{"query":"x"}',
-    ],
-    "<｜tool▁calls▁begin｜>": [
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>web_search"
-    ],
-    "<function=…>": ['<function=web_search>{"query": "x"}</function>'],
-    "<invoke …>": ['<invoke name="web_search"><parameter name="query">x</parameter>'],
-    "```tool_code": ['```tool_code\nweb_search(query="x")\n```'],
-    "functools[…]": [f"functools[{CALL}]"],
-    "fenced JSON": [
-        f"I search first.\n```json\n{CALL}\n```",
-        f"```\n{CALL}",
-        '```json\n{"arguments": {"query": "x"}, "name": "web_search"}\n```',
-    ],
-    "bare JSON": [
-        *(CALL, f"[{CALL}]", f"I would call {CALL} now."),
-        '{"type": "function", "name": "web_search", "parameters": {"query": "x"}}',
-        '{"function": {"name": "web_search", "arguments": "{}"}, "type": "function"}',
-        '{"name": "web_search", "arguments": {"query": "Falk',
-    ],
-}
+CASES = tables(__file__)
 
 
-@pytest.mark.parametrize(("text", "form"), each(FORMS))
+@pytest.mark.parametrize(("text", "form"), each(CASES["forms"]))
 def test_a_call_in_text_is_named_by_its_form(text, form):
+    text = text.replace("$CALL", CALL)
     assert call_in_text(text) == form
     assert call_in_text(text, ("web_search", "open_page")) == form
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        None,
-        "",
-        "1982-06-14",
-        '```json\n["1982-06-14"]\n```',
-        '{"name": "John", "born": "1940-10-09"}',
-        '{"answer": "1982", "arguments": "none"}',
-        "I cannot write a <tool_call> here, as no tool fits.",
-        "The tag [TOOL_CALLS] opens a call.",
-        f"<think>I could write <tool_call>{CALL}</tool_call></think>1982-06-14",
-        "The treaty was sent to=all parties.",
-        "[" * 100_000,
-    ],
-)
+@pytest.mark.parametrize("text", [None, *CASES["answers"]["without_a_call"], "[" * 100_000])
 def test_an_answer_is_no_call(text):
-    assert call_in_text(text) is None
+    assert call_in_text(text and text.replace("$CALL", CALL)) is None
 
 
 def test_what_is_no_call_and_whose_answer_has_one():

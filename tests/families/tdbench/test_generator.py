@@ -4,6 +4,7 @@ and those from a user's or a published table, faults and all."""
 import csv
 from collections import Counter
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -78,16 +79,8 @@ def ordinal(text):
     return date.fromisoformat(text).toordinal()
 
 
-LEADERS = """Country,Role,Name,Start,End
-Aland,President,Ada Berg,1992,1999
-Aland,President,Carl Dahl,1999,2006
-Aland,President,Carl Dahl,2006,2006
-Aland,President,Eva Fors,2006,
-Bland,King,Ivo Juul,1990,nan
-Cland,Chair,Ola Pohl,1990,2001
-Dland,Chair,Rut Sand,1990,2001
-Dland,Chair,Tor Unn,2000,2003
-"""
+DATA = Path(__file__).parent / "data"
+LEADERS = (DATA / "leaders.csv").read_text()
 USER = {"question": ("Country", "Role"), "answer": ("Name",), "now": "2024-01-01", "phrasings": 1}
 POSTS = USER | {"question": ("order",), "answer": ("who's",)}
 
@@ -184,17 +177,8 @@ def test_an_alias_is_one_with_its_name_in_table_and_answer(tmp_path):
         assert (metrics["answer"], metrics["answer_time"]) == (1.0, 1.0)
 
 
-TEMPLATES = """verbs = "office"
-noun = "leader"
-relation = ["Which {role} of {country} {cond}?", "Give every {role} who, in {country}, {cond}."]
-current = ["As of {now}, who leads {country} as {role}?"]
-"""
-
-
 def test_templates_of_the_users_own_are_read_back_and_say_no_more_of_time(tmp_path):
-    file = tmp_path / "own.toml"
-    file.write_text(TEMPLATES)
-    own = {"repair": ("standard",), "templates": str(file)}
+    own = {"repair": ("standard",), "templates": str(DATA / "templates.toml")}
     found = of_file(
         tmp_path, **own, kinds=("relation", "current"), phrasings=2, cardinalities=("unique",)
     )
@@ -202,20 +186,13 @@ def test_templates_of_the_users_own_are_read_back_and_say_no_more_of_time(tmp_pa
     assert any(q.startswith("Which President of Aland ") and "office" in q for q in questions)
     assert any(q.startswith("Give every President who, in Aland, ") for q in questions)
     assert "As of 1 January 2024, who leads Bland as King?" in questions
+    file = tmp_path / "own.toml"
     file.write_text('relation = ["Who began after 1900 as {role} of {country} and {cond}?"]')
     with pytest.raises(ConfigError, match="questions of own templates that do not read back"):
-        of_file(tmp_path, **own)
+        of_file(tmp_path, **own | {"templates": str(file)})
 
 
-OFFICES = """org,post,chair,seat,deputy,start,end
-A,x,Ann,Bonn,Kim,2000-01-01,2003-01-01
-A,x,Bob,Bonn,Lee,2003-01-01,2006-01-01
-A,x,Ann,Bonn,Kim,2007-01-01,2008-01-01
-A,x,Cay,Rome,"O'Hara, Sue",2008-01-01,
-B,y,Dan,Oslo,Mia,2001-01-01,2004-01-01
-B,y,Eve,Oslo,Ned,2004-01-01,2007-05-01
-B,y,Fay,Wien,Ora,2007-05-01,
-"""
+OFFICES = (DATA / "offices.csv").read_text()
 
 
 @pytest.mark.parametrize("kind", ["relation", "current", "nth", "longest", "count", "duration"])

@@ -77,25 +77,11 @@ def test_questions_of_all_relations_and_kinds_are_answered_rightly():
     assert set(found.values()) == {1.0}
 
 
-RATES = """tariff,price,from,to
-basic,10,2020-01-01,2021-01-01
-basic,12,2021-01-01,2022-07-01
-basic,13,2022-07-01,
-plus,20,2020-03-01,2021-06-01
-plus,24,2021-06-01,2023-01-01
-plus,25,2023-01-01,
-night,7,2020-01-01,2020-09-01
-night,8,2020-09-01,2022-02-01
-night,9,2022-02-01,
-"""
-
-
 @pytest.mark.parametrize("with_sql", [False, True])
-def test_every_kind_of_question_on_a_table_of_ones_own_is_answered_rightly(tmp_path, with_sql):
-    (tmp_path / "rates.csv").write_text(RATES)
+def test_every_kind_of_question_on_a_table_of_ones_own_is_answered_rightly(with_sql):
     options = TdbenchOptions(
-        tables=str(tmp_path / "rates.csv"), question=("tariff",), answer=("price",),
-        now="2025-01-01", kinds=KINDS[:-1], phrasings=3,
+        tables=str(Path(__file__).parent / "data/rates.csv"), question=("tariff",),
+        answer=("price",), now="2025-01-01", kinds=KINDS[:-1], phrasings=3,
     )  # fmt: skip
     found = accuracy(1, options, 30, with_sql)
     assert found.keys() >= {"current", "nth", "longest", "duration"}

@@ -8,29 +8,12 @@ import pytest
 from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.sample import timed
 from agent_env.features.extraction.wording import read_query
+from tests.tables import tables
 
 from .oracle import brute_force, months_of
 
 NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
-PRESIDENTS = """1923-08 1929-03 Calvin Coolidge
-1929-03 1933-03 Herbert Hoover
-1933-03 1945-04 Franklin D. Roosevelt
-1945-04 1953-01 Harry S. Truman
-1953-01 1961-01 Dwight D. Eisenhower
-1961-01 1963-11 John F. Kennedy
-1963-11 1969-01 Lyndon B. Johnson
-1969-01 1974-08 Richard Nixon
-1974-08 1977-01 Gerald Ford
-1977-01 1981-01 Jimmy Carter
-1981-01 1989-01 Ronald Reagan
-1989-01 1993-01 George H. W. Bush
-1993-01 2001-01 Bill Clinton
-2001-01 2009-01 George W. Bush
-2009-01 2017-01 Barack Obama
-2017-01 2021-01 Donald Trump
-2021-01 2025-01 Joe Biden
-2025-01 2025-12 Donald Trump"""
-"""The world, beyond the packaged table, which begins in 1933."""
+CASES = tables(__file__)
 
 
 def make(family, count, seed=3, **options):
@@ -62,21 +45,7 @@ def test_the_words_alone_give_the_gold(family):
         assert brute_force(each.own_facts, query) == set(each.gold), each.question
 
 
-@pytest.mark.parametrize(
-    ("when", "first", "last"),
-    [
-        ("in the month right after Jan, 2017", "Feb, 2017", "Feb, 2017"),
-        ("in the month right before Jan, 2017", "Dec, 2016", "Dec, 2016"),
-        ("in the month after Dec, 1999", "Jan, 2000", "Jan, 2000"),
-        ("in the month before Mar, 933", "Feb, 933", "Feb, 933"),
-        ("in the month following January 1990", "Feb, 1990", "Feb, 1990"),
-        ("in the month immediately preceding 1990-01", "Dec, 1989", "Dec, 1989"),
-        ("in the month right after 1998", "Jan, 1999", "Jan, 1999"),
-        ("in the month just before 1998", "Dec, 1997", "Dec, 1997"),
-        ("in the year after 1998", "Jan, 1999", "Dec, 1999"),
-        ("in the year directly before 2000", "Jan, 1999", "Dec, 1999"),
-    ],
-)
+@pytest.mark.parametrize(("when", "first", "last"), CASES["beside"])
 def test_the_month_and_the_year_beside_another_are_read(when, first, last):
     query = read_query(f"Which team did T play for {when}?")
     assert query.relation == "in"
@@ -86,8 +55,7 @@ def test_the_month_and_the_year_beside_another_are_read(when, first, last):
 @pytest.mark.parametrize(("family", "seed"), [*product([TEMPREASON, TIMEQA], [1, 2, 3])])
 def test_closed_book_golds_hold_in_the_world(family, seed):
     world = []
-    for line in PRESIDENTS.splitlines():
-        start, end, name = line.split(" ", 2)
+    for start, end, name in CASES["presidents"]:
         first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (start, end))
         world.append((name, set(range(first, last + 1))))
     questions = make(family, 60, seed, setting="closed-book")
