@@ -9,6 +9,7 @@ from agent_env.errors import ToolError
 from agent_env.web.addresses import checked_addresses, is_public, parse_target
 from agent_env.web.fetch import HttpFetcher
 from agent_env.wiring.trust import own_call
+from tests.tables import tables
 
 NAMES = {
     "localtest.example.com": ["127.0.0.1"],
@@ -22,34 +23,7 @@ NAMES = {
     "nothing.example.com": [],
     "odd.example.com": ["not an address"],
 }
-TRICKY = r"""
-http://127.0.0.1/ http://127.0.0.1:8080/ http://127.1/ http://127.0.1/ http://2130706433/
-http://0x7f000001/ http://0x7f.0.0.1/ http://0X7F.1/ http://0177.0.0.1/ http://017700000001/
-http://127.0.0.1./ http://127.0.0.1.../ http://127.255.255.254/ http://0/ http://0.0.0.0/
-http://0.1.2.3/ http://00000000.00000000.0.0/ http://10.0.0.1/ http://172.16.0.1/
-http://172.31.255.255/ http://192.168.1.1/ http://169.254.169.254/latest/meta-data/
-http://2852039166/latest/ http://0xa9fea9fe/ http://0251.0376.0251.0376/ http://169.254.43518/
-http://100.64.0.1/ http://100.100.100.200/ http://168.63.129.16/ http://192.0.0.192/
-http://198.18.0.1/ http://192.0.2.1/ http://224.0.0.1/ http://240.0.0.1/ http://255.255.255.255/
-http://[::1]/ http://[::]/ http://[0:0:0:0:0:0:0:1]/ http://[::ffff:127.0.0.1]/
-http://[::ffff:7f00:1]/ http://[::ffff:169.254.169.254]/ http://[::127.0.0.1]/
-http://[64:ff9b::7f00:1]/ http://[64:ff9b::10.0.0.1]/ http://[64:ff9b:1::1]/
-http://[2002:7f00:1::]/ http://[2002:a9fe:a9fe::1]/ http://[2001:0:53aa:64c:0:fbff:80ff:fffe]/
-http://[2606:4700::5efe:7f00:1]/ http://[2606:4700::200:5efe:a00:1]/ http://[fe80::1]/
-http://[fe80::1%25eth0]/ http://[fc00::1]/ http://[fd00:ec2::254]/ http://[ff02::1]/
-http://[2001:db8::1]/ http://[100::1]/ http://[5f00::1]/ http://[1.2.3.4]/ http://[::1
-http://localhost/ http://LOCALHOST./ http://app.localhost/ http://metadata.google.internal/
-http://printer.local/ http://router/ http://router.lan/ http://x.home.arpa/
-http://user@93.184.216.34/ http://93.184.216.34:80@127.0.0.1/ http://a.example@127.0.0.1/
-http://127.0.0.1#@a.example/ http://a.example\@127.0.0.1/ http://127.0.0.1\a.example/
-http://127.0.0.1%00.a.example/ http://127%2e0%2e0%2e1/ http://a.example%2f@127.0.0.1/
-http://①②⑦.⓪.⓪.①/ http://127。0。0。1/ http://１２７.0.0.1/ http://ⓛⓞⓒⓐⓛⓗⓞⓢⓣ/
-http://93.184.216.34:22/ http://93.184.216.34:25/ http://93.184.216.34:6379/
-http://93.184.216.34:0/ http://93.184.216.34:65536/ http://93.184.216.34:-1/
-file:///etc/passwd file://127.0.0.1/etc/passwd ftp://a.example/ gopher://127.0.0.1:6379/_INFO
-data:text/html,hello javascript:alert(1) //127.0.0.1/ http:127.0.0.1 http:///etc http://
-http://.example.com/ http://a..example/ http://-/ http://xn--a.com./
-""".split()
+TRICKY = tables(__file__)["tricky"].split()
 TRICKY += [f"http://{name}/" for name in NAMES]
 TRICKY += ["", " ", "http://a.example/\r\nHost: 127.0.0.1", "http://127.0.0.1\t.a.example/"]
 TRICKY += ["http://" + "a" * 64 + ".com/", "http://" + "a." * 130 + "com/", "1" * 100_000]

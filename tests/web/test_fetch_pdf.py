@@ -8,27 +8,30 @@ import pytest
 from tests.web.test_fetch import fetched, refused, reply
 
 
-def pdf(*pages, title="On the comet", packed=False):
+def pdf(*pages, packed=False):
     """A PDF with a line of text on each page, as PDF 1.4 has it."""
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
-    objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
-        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-    ]
+    objects = [*head(kids, len(pages)), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     for number, text in enumerate(pages):
-        objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R "
-            "/Resources << /Font << /F1 3 0 R >> >> >>".encode()
-        )
         drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode("latin-1")
-        drawn = zlib.compress(drawn) if packed else drawn
-        how = " /Filter /FlateDecode" if packed else ""
-        head = f"<< /Length {len(drawn)}{how} >>".encode()
-        objects.append(head + b"\nstream\n" + drawn + b"\nendstream")
-    told = f"<< /Title ({title}) /CreationDate (D:20190704120000Z) /ModDate (D:20200101) >>"
-    objects.append(told.encode())
-    return whole(objects)
+        objects += [sheet(5 + 2 * number), stream(drawn, packed)]
+    dates = b"/CreationDate (D:20190704120000Z) /ModDate (D:20200101)"
+    return whole([*objects, b"<< /Title (On the comet) " + dates + b" >>"])
+
+
+def head(kids, count):
+    yield b"<< /Type /Catalog /Pages 2 0 R >>"
+    yield f"<< /Type /Pages /Kids [{kids}] /Count {count} >>".encode()
+
+
+def sheet(contents):
+    text = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {contents} 0 R "
+    return f"{text}/Resources << /Font << /F1 3 0 R >> >> >>".encode()
+
+
+def stream(data, packed=False):
+    data, how = (zlib.compress(data, 9), b" /Filter /FlateDecode") if packed else (data, b"")
+    return b"<< /Length %d%s >>\nstream\n%s\nendstream" % (len(data), how, data)
 
 
 def whole(objects):
@@ -65,19 +68,10 @@ def test_a_pdf_that_is_cut_or_swapped_for_noise_is_a_short_error_or_what_is_left
 
 def test_a_pdf_whose_text_fills_the_memory_is_a_short_error_and_the_next_is_read():
     """A font that makes 256 letters of each, in a few kilobytes."""
-    drawn = zlib.compress(b"BT /F1 12 Tf 72 720 Td (" + b"a" * 1_200_000 + b") Tj ET", 9)
+    drawn = b"BT /F1 12 Tf 72 720 Td (" + b"a" * 1_200_000 + b") Tj ET"
     letters = b"1 beginbfchar\n<61> <" + b"4E00" * 256 + b">\nendbfchar\n"
-    bomb = whole(
-        [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
-            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>",
-            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R "
-            b"/Resources << /Font << /F1 3 0 R >> >> >>",
-            b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(drawn), drawn),
-            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(letters), letters),
-        ]
-    )
+    font = b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>"
+    bomb = whole([*head("4 0 R", 1), font, sheet(5), stream(drawn, packed=True), stream(letters)])
     assert len(bomb) < 10_000
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     error = refused({"/": reply(bomb, "application/pdf")})

@@ -7,6 +7,7 @@ import pytest
 
 from agent_env.errors import ToolError
 from agent_env.web.fetch import Robots
+from tests.tables import tables
 from tests.web.test_fetch import HTML, fetching, moved, reply, with_site
 
 
@@ -50,33 +51,7 @@ def test_a_site_whose_rules_fail_is_closed_and_asked_again_later():
     assert with_site(answers, act) == ["/robots.txt"] * 2
 
 
-@pytest.mark.parametrize(
-    ("rules", "path", "allowed"),
-    [
-        ("User-agent: *\nDisallow:", "/a", True),
-        ("User-agent: *\nDisallow: /", "/a", False),
-        ("User-agent: *\nDisallow: /a", "/abc?d", False),
-        ("User-agent: *\nDisallow: /a\nAllow: /ab", "/abc", True),
-        ("User-agent: *\nAllow: /ab\nDisallow: /abc", "/abc", False),
-        ("User-agent: *\nDisallow: /a\nAllow: /a", "/a", True),
-        ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf", False),
-        ("User-agent: *\nDisallow: /*.pdf$", "/x/y.pdf?z", True),
-        ("User-agent: *\nDisallow: /*?action=", "/w?action=edit", False),
-        ("User-agent: *\nDisallow: /a$", "/a", False),
-        ("User-agent: *\nDisallow: /a$", "/ab", True),
-        ("User-agent: *\nDisallow: /a*a$", "/a", True),
-        ("User-agent: *\nDisallow: /ä", "/%c3%a4", False),
-        ("User-agent: agent-env\nDisallow: /\n\nUser-agent: *\nAllow: /", "/a", False),
-        ("User-agent: Agent-Env/2\nAllow: /\n\nUser-agent: *\nDisallow: /", "/a", True),
-        ("User-agent: x\nUser-agent: *\nDisallow: /a", "/a", False),
-        ("User-agent: other\nDisallow: /", "/a", True),
-        ("User-agent: *\nDisallow: /a\n\nUser-agent: *\nDisallow: /b", "/b", False),
-        ("\ufeffuser-agent : * # all\r\ndisallow : /a # why\r\nnonsense\r\n", "/a", False),
-        ("Disallow: /", "/a", True),
-        ("<html>not found</html>", "/a", True),
-        ("", "/a", True),
-    ],
-)
+@pytest.mark.parametrize(("rules", "path", "allowed"), tables(__file__)["rules"])
 def test_rules_mean_what_the_rfc_says(rules, path, allowed):
     assert Robots(rules, "agent-env").allows(path) is allowed
 
@@ -87,9 +62,9 @@ def test_a_pattern_made_to_cost_time_does_not():
     assert time.process_time() - since < 1
 
 
-def _get(answers, path, obey=True):
+def _get(answers, path):
     async def act(site):
-        await fetching(obey_robots=obey).fetch(site.url + path)
+        await fetching(obey_robots=True).fetch(site.url + path)
         return site.paths
 
     return with_site(answers, act)

@@ -32,41 +32,41 @@ HITS = [
 
 @pytest.fixture
 def store(tmp_path):
-    return SqlitePages(tmp_path / "pages.db")
-
-
-def count(store, table):
-    (number,) = store.connection.execute(f"SELECT count(*) FROM {table}").fetchone()
-    return int(number)
-
-
-def test_a_page_comes_back_as_it_was_put(store):
-    days = {"published": "2020-01-02", "modified": "2021-01-02"}
-    more = {"headers": {"etag": "1"}, "language": "en", "extractor": "x/1"}
-    put = page(A, "Text.").model_copy(update=days | more)
-    digest = asyncio.run(store.put(put))
-    assert asyncio.run(store.get(A)) == put
-    assert digest == hashlib.sha256(put.body).hexdigest()
-    assert asyncio.run(store.get(B)) is None
-    assert store.body(digest) == put.body
+    store = SqlitePages(tmp_path / "pages.db")
+    yield store
     store.close()
+
+
+def in_memory(**options):
+    return SqlitePages(Path(":memory:"), **options)
+
+
+def made(text, url=A, **fields):
+    return page(url, text).model_copy(update=fields)
+
+
+async def test_a_page_comes_back_as_it_was_put(store):
+    days = {"published": "2020-01-02", "modified": "2021-01-02"}
+    put = made("Text.", headers={"etag": "1"}, language="en", extractor="x/1", **days)
+    digest = await store.put(put)
+    assert await store.get(A) == put
+    assert digest == hashlib.sha256(put.body).hexdigest()
+    assert await store.get(B) is None
+    assert store.body(digest) == put.body
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_any_text_survives(text):
-    store = SqlitePages(Path(":memory:"))
-    put = page(A, text)
-    asyncio.run(store.put(put))
-    assert asyncio.run(store.get(A)) == put
+    store = in_memory()
+    store.put_all([page(A, text)])
+    assert asyncio.run(store.get(A)) == page(A, text)
     store.close()
 
 
 def test_what_is_kept_first_stands_but_a_page_follows_a_failure(store):
-    assert store.keep(A, Failure("no host"), NOON) == Failure("no host")
-    assert store.keep(A, page(A, "One."), NOON) == page(A, "One.")
-    assert store.keep(A, page(A, "Two."), NOON) == page(A, "One.")
-    assert store.keep(A, Failure("gone"), NOON) == page(A, "One.")
-    store.close()
+    no_host, one = Failure("no host"), page(A, "One.")
+    offered = (no_host, one, page(A, "Two."), Failure("gone"))
+    assert [store.keep(A, each, NOON) for each in offered] == [no_host, one, one, one]
 
 
 def test_searches_are_kept_by_provider_query_and_limit(store):
@@ -79,16 +79,14 @@ def test_searches_are_kept_by_provider_query_and_limit(store):
     assert store.keep_search("exa", "moon", 5, Failure("429"), NOON) == Failure("429")
     assert store.searched("exa", "moon", 3) is None
     assert store.keep_search("exa", "moon", 5, [], NOON) == []
-    store.close()
 
 
 def test_the_digest_is_of_what_is_answered_and_not_of_when():
     def digest(*texts, at=NOON):
-        store = SqlitePages(Path(":memory:"))
+        store = in_memory()
         for number, text in enumerate(texts):
             url = f"{A}{number}"
-            store.keep(url, page(url, text).model_copy(update={"fetched_at": at}), at)
-        store.keep_search("brave", "moon", 5, HITS, at)
+            store.keep(url, made(text, url, fetched_at=at), at)
         return store.digest()
 
     assert digest("One.", "Two.") == digest("One.", "Two.", at="2027-01-01T00:00:00+00:00")
@@ -103,14 +101,12 @@ def test_merging_keeps_ours_adds_theirs_and_counts_what_differs(tmp_path):
     theirs.keep_search("brave", "moon", 5, HITS, NOON)
     done = merge(ours, theirs)
     assert (done.pages, done.searches, done.differing) == (3, 1, 1)
-    assert ours.outcome(A) == page(A, "Ours.")
-    assert ours.outcome(B) == page(B, "B.")
+    assert [ours.outcome(url) for url in (A, B)] == [page(A, "Ours."), page(B, "B.")]
     assert ours.searched("brave", "moon", 5) == HITS
     before = ours.digest()
     again = merge(ours, theirs)
     assert (again.pages, again.searches, again.differing) == (0, 0, 1)
-    assert ours.digest() == before
-    assert not list(problems(ours))
+    assert (ours.digest(), list(problems(ours))) == (before, [])
 
 
 DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2015, 1, 9)).map(str)
@@ -118,10 +114,10 @@ DAYS = st.dates(min_value=date(2015, 1, 1), max_value=date(2015, 1, 9)).map(str)
 
 @given(st.lists(st.tuples(DAYS, st.sampled_from("abc")), max_size=9), DAYS)
 def test_a_day_gives_the_last_version_that_had_begun_and_of_one_second_the_later_stored(rows, day):
-    store = SqlitePages(Path(":memory:"), as_of=day)
+    store = in_memory(as_of=day)
     store.as_of = None  # written as captures, not as answers of a run as of the day
     for at, text in rows:
-        store.put_all([page(A, text).model_copy(update={"fetched_at": f"{at}T23:59:59+00:00"})])
+        store.put_all([made(text, fetched_at=f"{at}T23:59:59+00:00")])
     store.connection.execute("UPDATE fetches SET stands = 0")
     store.as_of = day
     began = sorted((pair for pair in rows if pair[0] <= day), key=lambda pair: pair[0])
@@ -132,37 +128,30 @@ def test_a_day_gives_the_last_version_that_had_begun_and_of_one_second_the_later
 
 
 def test_what_runs_as_of_a_day_record_is_theirs_and_answers_that_day_first(tmp_path):
-    file = tmp_path / "pages.db"
+    file, today, no_host = tmp_path / "pages.db", page(A, "Today's."), Failure("no host")
     now, then = SqlitePages(file), SqlitePages(file, as_of="2020-01-01")
-    now.keep(A, page(A, "Today's."), NOON)
-    assert then.outcome(A) is None
-    assert then.recorded(A) is None
-    old = page(A, "Of 2019.").model_copy(
-        update={"valid_from": "2019-05-01T00:00:00Z", "held_until": "2019-12-31T00:00:00Z"}
-    )
-    assert then.keep(A, old, NOON) == old
-    assert then.keep(B, Failure("no host"), NOON) == Failure("no host")
-    assert now.outcome(A) == page(A, "Today's.")
-    assert now.outcome(B) is None
+    now.keep(A, today, NOON)
+    assert (then.outcome(A), then.recorded(A)) == (None, None)
+    old = made("Of 2019.", valid_from="2019-05-01T00:00:00Z", held_until="2019-12-31T00:00:00Z")
+    assert (then.keep(A, old, NOON), then.keep(B, no_host, NOON)) == (old, no_host)
+    assert (now.outcome(A), now.outcome(B)) == (today, None)
     assert then.recorded_days() == ["2020-01-01"]
-    assert SqlitePages(file, as_of="2021-01-01").outcome(A) == old
-    assert SqlitePages(file, as_of="2021-01-01").outcome(B) is None
+    later = SqlitePages(file, as_of="2021-01-01")
+    assert (later.outcome(A), later.outcome(B)) == (old, None)
     assert SqlitePages(file, as_of="2019-04-30").outcome(A) is None
-    assert SqlitePages(file, as_of="2026-01-01").outcome(A) == page(A, "Today's.")
+    assert SqlitePages(file, as_of="2026-01-01").outcome(A) == today
     later = SqlitePages(file, as_of="2021-01-01")
     assert len({store.digest() for store in (now, then, later)}) == 3
 
 
-def test_verifying_names_what_was_changed_or_lost(store):
-    digest = asyncio.run(store.put(page(A, "One.")))
-    other = asyncio.run(store.put(page(B, "Two.")))
+async def test_verifying_names_what_was_changed_or_lost(store):
+    digest = await store.put(page(A, "One."))
+    other = await store.put(page(B, "Two."))
     assert list(problems(store)) == []
     with store.connection as connection:
         connection.execute("PRAGMA foreign_keys = OFF")
-        (body,) = connection.execute(
-            "SELECT body FROM bodies WHERE digest = ?", (other,)
-        ).fetchone()
-        connection.execute("UPDATE bodies SET body = ? WHERE digest = ?", (body, digest))
+        copied = "UPDATE bodies SET body = (SELECT body FROM bodies WHERE digest = ?)"
+        connection.execute(f"{copied} WHERE digest = ?", (other, digest))
         connection.execute("DELETE FROM texts WHERE digest = (SELECT text FROM fetches LIMIT 1)")
         connection.execute("UPDATE bodies SET body = x'00' WHERE digest = ?", (other,))
     told = sorted(problems(store))
@@ -171,22 +160,20 @@ def test_verifying_names_what_was_changed_or_lost(store):
     assert any(line.startswith(f"body {other} cannot be unpacked") for line in told)
     assert f"{A} has no text" in told
     with pytest.raises(StorageError, match="agent-env web pages verify"):
-        asyncio.run(store.get(A))
+        await store.get(A)
     with pytest.raises(ConfigError, match="is not sound"):
-        merge(SqlitePages(Path(":memory:")), store)
+        merge(in_memory(), store)
 
 
-def _sql(script):
-    def make(file):
-        with sqlite3.connect(file) as connection:
-            connection.executescript(script)
-
-    return make
+def foreign(file):
+    with sqlite3.connect(file) as connection:
+        connection.executescript("CREATE TABLE mine (a);")
 
 
 def newer(file):
     SqlitePages(file).close()
-    _sql("PRAGMA user_version = 99")(file)
+    with sqlite3.connect(file) as connection:
+        connection.executescript("PRAGMA user_version = 99")
 
 
 def broken(file):
@@ -200,7 +187,7 @@ def broken(file):
     ("make", "said"),
     [
         (lambda file: file.write_text("not a database at all"), "it is not an SQLite file"),
-        (_sql("CREATE TABLE mine (a);"), "it is another program's SQLite file"),
+        (foreign, "it is another program's SQLite file"),
         (newer, "of format 99; this agent-env reads format 6"),
         (broken, "is a broken page store"),
     ],
@@ -219,7 +206,7 @@ def test_a_file_that_is_no_store_of_this_format_is_named(make, said, read_only, 
 
 
 def test_dates_that_are_none_are_named(store):
-    asyncio.run(store.put(page(A, "One.")))
+    store.put_all([page(A, "One.")])
     store.connection.execute("UPDATE fetches SET dates = '[7]'")
     with pytest.raises(StorageError, match="holds dates that are none"):
         asyncio.run(store.get(A))
@@ -239,11 +226,10 @@ def test_a_reader_sees_whole_writes_while_another_writes(store):
     assert asyncio.run(reader.get(A)) == page(A, "One.")
     store.connection.rollback()
     reader.close()
-    store.close()
 
 
 WRITER = """
-import asyncio, sys
+import sys
 from pathlib import Path
 from agent_env.testing import page
 from agent_env.web.page_store import SqlitePages
@@ -255,33 +241,27 @@ for n in range(int(sys.argv[3])):
 """
 
 
-def test_two_processes_write_and_the_first_answer_stands(tmp_path):
-    file = tmp_path / "pages.db"
-    SqlitePages(file).close()
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(file), name, "60"], stdout=-1)
-        for name in "ab"
-    ]
-    assert [writer.wait(60) for writer in writers] == [0, 0]
-    store = SqlitePages(file, read_only=True)
-    assert len(list(store.urls())) == 60
-    assert count(store, "fetches") == 60
-    assert not list(problems(store))
+def writer(store, name, count):
+    command = [sys.executable, "-c", WRITER, str(store.file), name, str(count)]
+    return subprocess.Popen(command, stdout=-1, text=True)
 
 
-def test_a_killed_writer_loses_nothing_that_it_had_written(tmp_path):
-    file = tmp_path / "pages.db"
-    writer = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(file), "a", "100000"], stdout=-1, text=True
-    )
-    for line in writer.stdout:
-        if int(line) == 50:
-            break
-    os.kill(writer.pid, signal.SIGKILL)
-    writer.wait(10)
-    time.sleep(0.05)
-    store = SqlitePages(file)
-    assert len(list(store.urls())) >= 51
-    assert not list(problems(store))
-    store.put_all([page(B, "Goes on.")])
+def test_two_processes_write_and_the_first_answer_stands(store):
+    writers = [writer(store, name, 60) for name in "ab"]
+    assert [each.wait(60) for each in writers] == [0, 0]
+    ((fetches,),) = store.connection.execute("SELECT count(*) FROM fetches")
+    assert (len(list(store.urls())), fetches, list(problems(store))) == (60, 60, [])
+
+
+def test_a_killed_writer_loses_nothing_that_it_had_written(store):
     store.close()
+    process = writer(store, "a", 100_000)
+    next(line for line in process.stdout if int(line) == 50)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(10)
+    time.sleep(0.05)
+    again = SqlitePages(store.file)
+    assert len(list(again.urls())) >= 51
+    assert not list(problems(again))
+    again.put_all([page(B, "Goes on.")])
+    again.close()

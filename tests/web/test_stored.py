@@ -8,6 +8,8 @@ import pytest
 from agent_env.errors import SearchError, ToolError
 from agent_env.records.pages import Hit
 from agent_env.testing import page
+from agent_env.web.full_text import FullText
+from agent_env.web.opened import Web
 from agent_env.web.page_store import SqlitePages
 from agent_env.web.stored import CachedFetcher, StoredFetcher, StoredSearch, ToldSearch, page_key
 
@@ -15,29 +17,20 @@ A = "https://a.example/"
 
 
 class Changing:
-    """Another page, or another failure, at every fetch."""
-
-    def __init__(self, fails=False):
-        self.fails = fails
-        self.asked = 0
-
-    async def fetch(self, url):
-        self.asked += 1
-        number = self.asked
-        await asyncio.sleep(0.01)
-        if self.fails:
-            raise ToolError(f"failed {number}")
-        return page("https://final.example/", f"Number {number}.")
-
-
-class Counting:
-    """Other hits at every search."""
-
-    name = "counting"
+    """Another page, or another failure, at every fetch; other hits, or an error, at each search."""
 
     def __init__(self, error=None):
         self.error = error
         self.asked = []
+        self.name = "counting"
+
+    async def fetch(self, url):
+        self.asked.append(url)
+        number = len(self.asked)
+        await asyncio.sleep(0.01)
+        if self.error:
+            raise self.error(f"failed {number}")
+        return page("https://final.example/", f"Number {number}.")
 
     async def search(self, query, limit):
         self.asked.append((query, limit))
@@ -56,7 +49,7 @@ async def test_many_who_ask_at_once_get_one_page_by_one_request(store):
     kept = StoredFetcher(store, live)
     asks = (kept.fetch(url) for url in [A, f"{A}#part", " HTTPS://A.EXAMPLE ", A] * 5)
     assert {got.text for got in list(await asyncio.gather(*asks))} == {"Number 1."}
-    assert live.asked == 1
+    assert len(live.asked) == 1
 
 
 def test_frozen_gives_what_was_kept_and_asks_nobody(store):
@@ -68,15 +61,12 @@ def test_frozen_gives_what_was_kept_and_asks_nobody(store):
         asyncio.run(frozen.fetch("https://b.example/"))
 
 
-def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store):
-    live = Changing(fails=True)
-    run = StoredFetcher(store, live)
-    for _ in range(3):
+async def test_a_failure_stands_for_a_run_and_is_tried_again_by_the_next(store):
+    run = StoredFetcher(store, Changing(ToolError))
+    for fetcher in (run, run, run, StoredFetcher(store)):
         with pytest.raises(ToolError, match=r"^failed 1$"):
-            asyncio.run(run.fetch(A))
-    with pytest.raises(ToolError, match=r"^failed 1$"):
-        asyncio.run(StoredFetcher(store).fetch(A))
-    assert asyncio.run(StoredFetcher(store, Changing()).fetch(A)).text == "Number 1."
+            await fetcher.fetch(A)
+    assert (await StoredFetcher(store, Changing()).fetch(A)).text == "Number 1."
 
 
 async def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store):
@@ -89,34 +79,29 @@ async def test_a_fetch_that_is_cancelled_is_not_kept_and_frees_the_next(store):
     assert not kept._turns._locks
 
 
-def test_searches_are_asked_once_and_frozen_after(store):
-    live = Counting()
+async def test_searches_are_asked_once_and_frozen_after(store):
+    live = Changing()
     kept = StoredSearch(store, "counting", live)
-    first = asyncio.run(kept.search("full  moon", 3))
-    assert asyncio.run(kept.search(" full moon", 3)) == first
-    assert asyncio.run(kept.search("full moon", 2)) == first[:2]
+    first = await kept.search("full  moon", 3)
+    assert await kept.search(" full moon", 3) == first
+    assert await kept.search("full moon", 2) == first[:2]
     assert live.asked == [("full  moon", 3)]
     frozen = StoredSearch(store, "counting")
-    assert asyncio.run(frozen.search("full moon", 2)) == first[:2]
+    assert await frozen.search("full moon", 2) == first[:2]
     with pytest.raises(ToolError, match="this search is not stored"):
-        asyncio.run(frozen.search("new moon", 2))
+        await frozen.search("new moon", 2)
 
 
-def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(store):
-    notes = []
-    inner = Counting(SearchError("brave refused access; check the key in BRAVE_API_KEY"))
+async def test_a_search_that_only_the_user_can_mend_is_a_tool_error_and_noted_once(store):
+    notes, problem = [], "brave refused access; check the key in BRAVE_API_KEY"
+    inner = Changing(SearchError(problem))
     kept = StoredSearch(store, "counting", ToldSearch(inner, notes.append))
-    told = set()
-    for _ in range(2):
-        for query in ("a", "b"):
-            with pytest.raises(ToolError) as caught:
-                asyncio.run(kept.search(query, 5))
-            told.add(str(caught.value))
-    assert told == {
-        "brave refused access; check the key in BRAVE_API_KEY. "
-        "Only the user can mend it; do without this search"
-    }
-    assert notes == ["search failed: brave refused access; check the key in BRAVE_API_KEY"]
+    for query in ("a", "b") * 2:
+        with pytest.raises(ToolError) as caught:
+            await kept.search(query, 5)
+        advice = "Only the user can mend it; do without this search"
+        assert str(caught.value) == f"{problem}. {advice}"
+    assert notes == [f"search failed: {problem}"]
     assert len(inner.asked) == 2
 
 
@@ -126,6 +111,17 @@ def test_an_episode_reads_one_page_in_all_its_windows():
     texts = [asyncio.run(remembered.fetch(url)).text for url in (A, A, f"{A}#x", f"{A}2", f"{A}3")]
     assert texts == ["Number 1."] * 3 + ["Number 2.", "Number 3."]
     assert asyncio.run(remembered.fetch(A)).text == "Number 4."
+
+
+async def test_a_result_has_its_page_where_stored_pages_are_searched_and_is_judged_without(store):
+    """A recording's is judged without it before and after it is fetched, and so in frozen runs."""
+    web = Web(StoredSearch(store, "brave"), StoredFetcher(store), True, store)
+    before = web.stored_page(A)
+    await store.put(page(A, "Text."))
+    assert (before, web.stored_page(A)) == (None, None)
+    index = FullText.in_memory([page(A, "Text.")])
+    web = Web(index, StoredFetcher(store), True, store, index.index)
+    assert (web.stored_page(A).text, web.stored_page(A + "other")) == ("Text.", None)
 
 
 @pytest.mark.parametrize(
