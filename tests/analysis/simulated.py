@@ -68,35 +68,29 @@ def study(plant, conditions, models, seed):
     arms = tuple(
         Arm(
             label=f"{model} {name}" if len(models) > 1 else name,
-            run=model,
-            model=model,
-            model_label=model,
-            condition=parse_condition(name),
-            observations=tuple(_observations(samples, chance + effect, plant.repeats, model, rng)),
+            run=model, model=model, model_label=model, condition=parse_condition(name),
+            observations=tuple(_observations(samples, chance + effect, plant.repeats, rng)),
             asked=len(samples) * plant.repeats,
         )
         for model in models
         for name, effect in conditions.items()
-    )
+    )  # fmt: skip
     return Study("simulated", ("exact_match", "f1", "jaccard"), arms, samples, ())
 
 
-def _observations(samples, chance, repeats, model, rng):
+def _observations(samples, chance, repeats, rng):
     right = rng.random((len(samples), repeats)) < chance[:, None]
     partial = rng.choice([0.0, 0.5, 2 / 3, 0.8], (len(samples), repeats))
     tokens = rng.lognormal(7.0, 0.5, (len(samples), repeats))
-    observations = []
     for i, sample in enumerate(samples):
         for r in range(repeats):
             exact, f1 = float(right[i, r]), 1.0 if right[i, r] else float(partial[i, r])
             metrics = {"exact_match": exact, "f1": f1, "jaccard": f1 / (2 - f1)}
-            quantities = dict.fromkeys(QUANTITIES)
-            quantities |= {"input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
-                     "steps": 2.0, "tool_calls": 1.0, "duration_s": tokens[i, r] / 100}  # fmt: skip
-            observations.append(
-                Observation(sample.id, r + 1, "read", metrics, quantities)
-            )  # fmt: skip
-    return observations
+            used = dict.fromkeys(QUANTITIES) | {
+                "input_tokens": 3 * tokens[i, r], "output_tokens": float(tokens[i, r]),
+                "steps": 2.0, "tool_calls": 1.0, "duration_s": tokens[i, r] / 100,
+            }  # fmt: skip
+            yield Observation(sample.id, r + 1, "read", metrics, used)
 
 
 @dataclass(frozen=True, slots=True)

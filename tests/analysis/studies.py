@@ -41,17 +41,13 @@ def study_of(scored, conditions, metrics, samples=None, hooks=AnalysisHooks()):
     pairs = list(zip(found, with_worlds(records, made.values()), strict=True))
     arms = tuple(
         Arm(
-            label=name,
-            run="run",
-            model="m",
-            condition=made[name],
+            label=name, run="run", model="m", condition=made[name], asked=len(given),
             observations=tuple(
                 replace(observe(episode, score), provenance=record)
                 for (episode, score), record in pairs
                 if episode.condition == name
             ),
-            asked=len(given),
         )
         for name in conditions
-    )
+    )  # fmt: skip
     return Comparison(Study("t", metrics, arms, given, (), hooks=hooks))

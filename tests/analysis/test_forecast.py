@@ -32,19 +32,14 @@ def manifest(**fields):
 
 
 def preflight(context=None):
-    return Preflight(
-        at="",
-        model="compatible/m",
-        context_tokens=context,
-        contexts=(
-            ContextCheck(condition="base", first_tokens=300, needed_tokens=600),
-            ContextCheck(condition="web", first_tokens=500, needed_tokens=2300),
-        ),
-        probes=(
-            Probe(usage=Usage(output_tokens=2), latency_s=0.1),
-            Probe(usage=Usage(output_tokens=100), latency_s=2.0),
-        ),
+    needs = (("base", 300, 600), ("web", 500, 2300))
+    contexts = tuple(
+        ContextCheck(condition=c, first_tokens=f, needed_tokens=n) for c, f, n in needs
     )
+    tried = ((2, 0.1), (100, 2.0))
+    probes = tuple(Probe(usage=Usage(output_tokens=n), latency_s=s) for n, s in tried)
+    where = {"at": "", "model": "compatible/m", "context_tokens": context}
+    return Preflight(contexts=contexts, probes=probes, **where)
 
 
 def earlier(model, name, tokens_in):
@@ -76,9 +71,7 @@ def test_forecasts_go_by_limits_guesses_and_earlier_runs():
     assert web.amounts.expected_cost_usd == pytest.approx(10 * (inputs + 4.0 * 2000) / 1e6)
     assert base.amounts.expected_s == pytest.approx(10 * (2.0 + 300 * 0.02))
     short = preflight().model_copy(update={"probes": preflight().probes[:1]})
-    (base, _), (unknown, _) = (
-        forecast_run(manifest(preflights=(each,)), ()).conditions for each in (preflight(), short)
-    )
+    unknown, _ = forecast_run(manifest(preflights=(short,)), ()).conditions
     assert (base.amounts.expected_s, unknown.amounts.expected_s) == (10 * 8.0, None)
     assert unknown.amounts.expected_tokens == base.amounts.expected_tokens
     runs = [earlier("compatible/other", "a", 4000), earlier("compatible/m", "b", 2000)]

@@ -56,10 +56,8 @@ def likeliest_share(up, down, n, delta):
         counts = (up, down, n - up - down)
         return -sum(c * np.log(max(s, 1e-300)) for c, s in zip(counts, shares, strict=True) if c)
 
-    low, high = max(0.0, -delta), (1 - delta) / 2
-    return optimize.minimize_scalar(
-        loss, bounds=(low, high), method="bounded", options={"xatol": 1e-12}
-    ).x
+    how = {"bounds": (max(0.0, -delta), (1 - delta) / 2), "options": {"xatol": 1e-12}}
+    return optimize.minimize_scalar(loss, method="bounded", **how).x
 
 
 @pytest.mark.parametrize(("up", "down", "n"), [(9, 2, 30), (1, 0, 12), (40, 31, 300), (5, 6, 11)])
@@ -84,9 +82,8 @@ def test_clusters_and_repeats_count_by_the_effective_n():
     shared = of(values, clusters).estimate(0, "rate")
     assert shared.effective == pytest.approx(19)  # whole clusters, less one for the variance
     assert shared.low < of(values).estimate(0, "rate").low
-    fit = statsmodels.OLS(values, np.ones(40)).fit(
-        cov_type="cluster", cov_kwds={"groups": clusters}
-    )
+    groups = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
+    fit = statsmodels.OLS(values, np.ones(40)).fit(**groups)
     assert of(values, clusters).errors[0] == pytest.approx(fit.bse[0])
     repeats = of([0.5] * 20 + [0.25, 0.75] * 10).estimate(0, "rate")
     assert repeats.effective > 40
@@ -124,11 +121,9 @@ def test_means_and_what_has_no_interval():
 
 @given(COUNTS, COUNTS)
 def test_p_of_rates_is_exact_mcnemar(better, worse):
-    theirs = (
-        contingency_tables.mcnemar([[3, better], [worse, 5]], exact=True).pvalue
-        if better + worse
-        else 1.0
-    )
+    table = [[3, better], [worse, 5]]
+    differ = better + worse > 0
+    theirs = contingency_tables.mcnemar(table, exact=True).pvalue if differ else 1.0
     ours = sign_flip_p(np.array([1.0] * better + [-1.0] * worse + [0.0] * 4))
     assert ours == pytest.approx(min(1.0, theirs))
 
@@ -151,27 +146,24 @@ def test_p_of_means_flips_the_signs_of_clusters():
     "p_values", [[0.01, 0.04, 0.03, 0.005], [0.5, 0.5, 0.9], [0.0, 1.0, 0.02, 0.02]]
 )
 def test_holm_is_that_of_statsmodels(p_values):
-    assert holm(p_values) == pytest.approx(
-        list(multitest.multipletests(p_values, method="holm")[1])
-    )
+    theirs = multitest.multipletests(p_values, method="holm")[1]
+    assert holm(p_values) == pytest.approx(list(theirs))
     assert holm([0.04, None, 0.01]) == [0.04, None, 0.02]
 
 
 @given(st.floats(1e-7, 0.499), st.integers(1, 600))
 def test_students_quantile_is_that_of_scipy(tail, df):
-    assert student_quantile(tail, df) == pytest.approx(
-        float(stats.t.isf(tail, df)), rel=1e-5, abs=1e-8
-    )
+    theirs = float(stats.t.isf(tail, df))
+    assert student_quantile(tail, df) == pytest.approx(theirs, rel=1e-5, abs=1e-8)
 
 
 def test_what_can_be_found_by_second_sources():
-    error = 0.05
     theirs = power.NormalIndPower(ddof=0).solve_power(nobs1=100, alpha=0.05, power=0.8, ratio=0)
     half = 1.959964 * 0.1 * 0.5
     assert minimum_detectable_effect(-half, half) == pytest.approx(0.5 * theirs, abs=1e-5)
     # Connor (1987): discordant 0.3, difference 0.1: (1.96 √.3 + .8416 √.29)² / .01 = 233.04
     assert samples_needed(0.1, sqrt(0.29 / 100), 100) == 234
-    assert samples_needed(0.0, error, 100) is None
+    assert samples_needed(0.0, 0.05, 100) is None
     x, y = [1, 2, 2, 4, 5, 9], [2, 1, 3, 3, 9, 8]
     found = rank_correlation(x, y)
     assert found.value == pytest.approx(stats.spearmanr(x, y).statistic)

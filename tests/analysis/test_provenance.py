@@ -31,28 +31,28 @@ from tests.ended import ended
 PROOF = "https://encyclopedia.example/article/First_Hague_Peace_Conference"
 EVENT = KbEvent(event="the first Hague Peace Conference", aspect="start", level="day", value=18)
 PUZZLE = TimePuzzle(
-    id="p",
-    gold=("1960-07-18",),
-    evidence=(PROOF,),
+    id="p", gold=("1960-07-18",), evidence=(PROOF,), solution_count=1, fact_count=4,
     proofs=(Proof(constraint=0, urls=(PROOF,), dates=("1899-05-18",), shares="day"),),
     constraints=("on the day of the month on which the conference began", "1960", "July", "Monday"),
     explicit_constraints=("on day 18", "1960", "July", "Monday"),
     facts=(EVENT, ExplicitYear(year=1960), Month(month=7), OnWeekday(weekday="Monday")),
-    solution_count=1,
-    fact_count=4,
-)
+)  # fmt: skip
 """The conference opened on 18 May 1899; 18 July 1960 was a Monday, and so was the 25th."""
 FINDER = PuzzleFaults(shipped_tables())
 
 
-def told(condition, answer, **fields):
+def told(condition, answer, sample=PUZZLE, **fields):
     """The record of an episode that ended with this answer line (or text of several words)."""
     text = answer if answer is None or " " in answer else f"MY ANSWER: {answer}"
-    episode = ended(text, "p", condition, **{"stop_reason": "answered"} | fields)
-    scored = score(PUZZLE, episode)
-    return TraceProvenance(
-        PUZZLE, episode, scored, parse_condition(condition), "exact_match", FINDER
-    ).record()
+    return judged(sample, parse_condition(condition), text, **fields)
+
+
+def judged(sample, condition, text, metrics=(), finder=FINDER, is_stated=None, **fields):
+    episode = ended(text, "p", condition.name, **{"stop_reason": "answered"} | fields)
+    found = score(PUZZLE, episode)
+    found = found.model_copy(update={"metrics": found.metrics | dict(metrics)})
+    how = ("exact_match", finder)
+    return TraceProvenance(sample, episode, found, condition, *how, is_stated=is_stated).record()
 
 
 def called(*calls):
@@ -65,12 +65,14 @@ def called(*calls):
     return tuple(messages)
 
 
+def opened(*urls):
+    return tuple(PageRef(url=url, how="opened", digest="d") for url in urls)
+
+
 SEARCHED = called(("web_search", '{"query": "conference"}', "[1] something"))
 COMPUTED = called(("python", '{"code": "1 + 1"}', "2"))
 LISTED = (PageRef(url=PROOF, how="returned"),)
-OPENED = (PageRef(url=PROOF + "#top", how="opened", digest="d"),)
-
-
+OPENED = opened(PROOF + "#top")
 READ = called(("open_page", PROOF, "It opened on 18 May 1899."))
 
 
@@ -78,8 +80,7 @@ def test_answers_sources_and_knowledge():
     found = told("web", "1960-07-18", messages=READ, pages=OPENED)
     assert (found.verdict, found.failure, found.errors.wrong) == ("read", "", ())
     assert found.stands_on == (PROOF + "#top",)
-    unread = told("web", "1960-07-18", messages=SEARCHED, pages=OPENED)
-    assert unread.verdict == "memory or luck"
+    assert told("web", "1960-07-18", messages=SEARCHED, pages=OPENED).verdict == "memory or luck"
     silent = told("web", "1960-07-18", messages=SEARCHED, pages=LISTED)
     assert (silent.verdict, silent.stands_on) == ("memory or luck", ())
     shown = called(("web_search", "{}", "[1] It opened on 18 May 1899"))
@@ -87,39 +88,31 @@ def test_answers_sources_and_knowledge():
     assert (listed.verdict, listed.stands_on) == ("read", (PROOF,))
     found = told("base", "1960-07-25")
     assert (found.verdict, found.failure) == ("guessed", "not known")
-    (wrong,) = found.errors.wrong
-    assert [ref.type for ref in wrong.violates] == ["event"]
-    assert wrong.violates[0].pages == (PROOF,)
-    (missed,) = found.errors.missed
+    (wrong,), (missed,) = found.errors.wrong, found.errors.missed
+    assert [(ref.type, ref.pages) for ref in wrong.violates] == [("event", (PROOF,))]
     assert (missed.misread.type, missed.rule) == ("event", "the wrong dates violate it")
     proof = Proof(constraint=0, urls=(PROOF,), dates=("1960", "1964"), shares="years")
     years = PUZZLE.model_copy(update={"proofs": (proof,)})
     ferry = "https://things.example/ferry/x"
     shown = called(("open_page", ferry, "to be had from 22 September 1972 to 29 November 1976"))
-    pages = (PageRef(url=ferry, how="opened", digest="d"),)
-    episode = ended(None, "p", "web", messages=shown, pages=pages)
+    episode = ended(None, "p", "web", messages=shown, pages=opened(ferry))
     faults = told("web", "1973-07-25", messages=shown).errors
     source = date_source(years, episode, faults, calls_of(shown), ("open_page",))
     assert (source.date, source.place, source.url) == ("1972-09-22", "trusted another page", ferry)
     shown = called(("open_page", PROOF, "18 May 1899; 25 July 1899; a plan of 25 January 1898"))
     said = Message(role="assistant", content="The plan was of January 25, 1898, so day 25.")
-    pages = (PageRef(url=PROOF, how="opened", digest="d"),)
-    found = told("web", "1960-07-25", messages=(*shown, said), pages=pages)
+    found = told("web", "1960-07-25", messages=(*shown, said), pages=opened(PROOF))
     assert (found.source.date, found.source.is_written) == ("1898-01-25", True)
-    line = (
-        f"  likely source: 1898-01-25 (another date of the page, {PROOF}); the model wrote it down"
-    )
-    assert line in record_lines(found)
+    place = f"another date of the page, {PROOF}"
+    assert f"  likely source: 1898-01-25 ({place}); the model wrote it down" in record_lines(found)
 
 
 AGAIN, OTHERS = (
     called(*[("web_search", f'{{"query": "{n}"}}', "[1] y") for n in queries])
     for queries in ("xxx", "012")
 )
-UNREAD_CALL = Message(
-    role="assistant",
-    tool_calls=(ToolCall(id="c", name="unreadable", arguments="{", problem="this is not a call"),),
-)
+UNREAD = ToolCall(id="c", name="unreadable", arguments="{", problem="this is not a call")
+UNREAD_CALL = Message(role="assistant", tool_calls=(UNREAD,))
 IN_TEXT = '<tool_call>{"name": "web_search", "arguments": {"query": "conference"}}</tool_call>'
 PROMPT = "Find every date.\n- on the day of the month on which the conference began\n- 1960"
 ECHO = (Message(role="user", content=PROMPT), Message(role="assistant", content=PROMPT))
@@ -163,12 +156,8 @@ def stopped(reason, **fields):
         ("base", f"{REPEATED}\nMY ANSWER: {WRONG}", {}, "guessed: not known"),
         ("base", "I see no way to tell. " * 3, {}, UNREADABLE),
         ("base", PROMPT, {"messages": ECHO}, "no answer: echo of the prompt"),
-        (
-            "base",
-            f"{PROMPT}\nIt began on some day, so I cannot say.",
-            {"messages": ECHO},
-            UNREADABLE,
-        ),
+        ("base", f"{PROMPT}\nIt began on some day, so I cannot say.", {"messages": ECHO},
+         UNREADABLE),
         ("web", WRONG, {}, "guessed: no call"),
         ("python", WRONG, {}, "guessed: no call"),
         ("web", "I cannot tell the date of that.", {}, "no answer: no call"),
@@ -198,7 +187,7 @@ COPY = "https://copies.example/page/First_Hague_Peace_Conference"
 
 
 @pytest.mark.parametrize(
-    ("calls", "opened", "told_as"),
+    ("calls", "read", "told_as"),
     [
         ([("web_search", "{}", "[1] expected from 25 May 1899")], "",
          ("1899-05-25", "stopped at a snippet")),
@@ -214,8 +203,8 @@ COPY = "https://copies.example/page/First_Hague_Peace_Conference"
          ("1898-01-25", "another date of the page")),
     ],
 )  # fmt: skip
-def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(calls, opened, told_as):
-    pages = (*LISTED, *([PageRef(url=opened, how="opened", digest="d")] if opened else []))
+def test_the_date_that_a_wrong_answer_took_is_found_in_what_was_shown(calls, read, told_as):
+    pages = (*LISTED, *opened(*filter(None, [read])))
     found = told("web", "1960-07-25", messages=called(*calls), pages=pages)
     assert (found.source.date, found.failure) == told_as
     assert (found.verdict, found.source.is_written) == ("read", False)
@@ -231,9 +220,8 @@ def test_a_day_that_agrees_with_one_of_many_shown_is_no_source_unless_it_was_wri
     """A quarter of the 31 days of a month is between 7 and 8."""
     text = "; ".join(f"1901-01-{day:02}" for day in (18, 25, *range(1, days - 1)))
     said = Message(role="assistant", content=written)
-    pages = (PageRef(url=COPY, how="opened", digest="d"),)
     messages = (*called(("open_page", COPY, text)), said)
-    found = told("web", "1960-07-25", messages=messages, pages=pages)
+    found = told("web", "1960-07-25", messages=messages, pages=opened(COPY))
     assert found.verdict == verdict
     assert ("by chance" in found.because) is (verdict == "unknown")
 
@@ -264,49 +252,31 @@ ATTACK = SampleAttack(
 )  # fmt: skip
 
 
-def under(sample, condition, disturbance, **fields):
+def under(sample, disturbance, answer="1960-07-25", condition="web", **fields):
     made = with_modifier(parse_condition(condition), WORLD, disturbance)
-    answer = fields.pop("answer")
-    episode = ended(f"MY ANSWER: {answer}", "p", made.name, stop_reason="answered", **fields)
-    metrics = fields.get("metrics", {})
-    scored = score(sample, episode)
-    scored = scored.model_copy(update={"metrics": {**scored.metrics, **metrics}})
-    return TraceProvenance(sample, episode, scored, made, "exact_match", FINDER).record()
+    return judged(sample, made, f"MY ANSWER: {answer}", **{"messages": SEARCHED} | fields)
 
 
 def test_planted_pages_and_dates_are_told_apart():
     attacked = PUZZLE.model_copy(update={"attacks": (ATTACK,)})
     its = Disturbance(suffix="attacked-false-page", attack="false-page")
-    found = under(
-        attacked, "web", its, answer="1960-07-25", messages=SEARCHED,
-        pages=(PageRef(url=FALSE, how="opened", digest="d"),),
-    )  # fmt: skip
-    assert (found.verdict, found.failure) == ("fooled", "attack: false-page")
-    assert found.stands_on == (FALSE,)
-    assert f"  opened: {FALSE} (planted)" in record_lines(found)
-    assert "  attack false-page: the model read it; its planted value was given" in record_lines(
-        found
-    )
-    other = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED)
+    fooled = under(attacked, its, pages=opened(FALSE))
+    assert (fooled.verdict, fooled.failure) == ("fooled", "attack: false-page")
+    assert fooled.stands_on == (FALSE,)
+    lines = list(record_lines(fooled))
+    assert f"  opened: {FALSE} (planted)" in lines
+    assert "  attack false-page: the model read it; its planted value was given" in lines
+    other = under(attacked, its)
     assert (other.verdict, other.failure) == ("guessed", "not found")  # it never saw the page
-    shown = (PageRef(url=FALSE, how="opened", digest="d"),)
-    fooled = under(attacked, "web", its, answer="1960-07-25", messages=SEARCHED, pages=shown)
     right, same = (told("web", answer, messages=READ, pages=OPENED) for answer in GIVEN)
-    blocked = Disturbance(suffix="blocked", ablation="blocked")
-    guess = under(PUZZLE, "web", blocked, answer="1960-07-25", messages=SEARCHED)
+    guess = under(PUZZLE, Disturbance(suffix="blocked", ablation="blocked"))
+    assert (guess.verdict, guess.failure) == ("guessed", "pages gone")
     assert fooled.in_world_of([right, guess]).verdict == "fooled"
     other = fooled.in_world_of([same])
     assert (other.verdict, other.failure, other.stands_on) == ("guessed", "misread", ())
-    found = under(
-        PUZZLE, "web", Disturbance(suffix="shifted", ablation="shifted"), answer="1960-07-25",
-        messages=SEARCHED, pages=LISTED, metrics={"original": 1.0},
-    )  # fmt: skip
+    shifted = Disturbance(suffix="shifted", ablation="shifted")
+    found = under(PUZZLE, shifted, pages=LISTED, metrics={"original": 1.0})
     assert (found.verdict, found.failure) == ("remembered", "memory without the page")
-    found = under(
-        PUZZLE, "web", Disturbance(suffix="blocked", ablation="blocked"), answer="1960-07-25",
-        messages=SEARCHED,
-    )  # fmt: skip
-    assert (found.verdict, found.failure) == ("guessed", "pages gone")
 
 
 GIVEN = ("1960-07-18", "1960-07-25")
@@ -333,13 +303,10 @@ MOVED = ("open_page", COPY, "It opened on 25 May 1899.")
 def test_a_fault_of_a_tool_failed_first_only_where_it_can_be_why(
     calls, tool, kind, answer, failure
 ):
+    drawn = Disturbance(suffix="faults", faults=(Fault(tool=tool, kind=kind, rate=1),))
+    seen = {"messages": called(*calls), "pages": opened(*(call[1] for call in calls[1:]))}
     faults = (CallFault(call="c0", tool=tool, kind=kind, landed=True),)
-    pages = tuple(PageRef(url=call[1], how="opened", digest="d") for call in calls[1:])
-    drawn = (Fault(tool=tool, kind=kind, rate=1),)
-    found = under(
-        PUZZLE, "web+python", Disturbance(suffix="faults", faults=drawn), answer=answer,
-        messages=called(*calls), pages=pages, faults=faults,
-    )  # fmt: skip
+    found = under(PUZZLE, drawn, answer, "web+python", faults=faults, **seen)
     assert found.failure == failure
 
 
@@ -347,14 +314,9 @@ def test_miscalculations_and_answers_not_given():
     found = told("web+python", "1960-08-18", messages=COMPUTED)
     assert (found.verdict, found.failure) == ("memory or luck", "dropped a constraint")
     assert {ref.type for ref in found.errors.wrong[0].violates} == {"month", "weekday"}
-    days = PUZZLE.model_copy(
-        update={"facts": (EVENT, OnWeekday(weekday="Monday")), "constraints": ("on its day", "M")}
-    )
-    episode = ended("MY ANSWER: 1960-08-18", "p", "web", stop_reason="answered", messages=READ)
-    record = TraceProvenance(
-        days, episode, score(days, episode), parse_condition("web"), "exact_match", FINDER
-    ).record()
-    assert record.failure == "miscalculated"
+    facts = {"facts": (EVENT, OnWeekday(weekday="Monday")), "constraints": ("on its day", "M")}
+    days = PUZZLE.model_copy(update=facts)
+    assert told("web", "1960-08-18", days, messages=READ).failure == "miscalculated"
     found = told("base", "I see 1960-07-18.")
     assert found.verdict == "no answer"
     assert found.failure.startswith("unreadable: ")
@@ -416,18 +378,12 @@ def test_calls_are_ignored_or_repeated():
 
 def test_questions_without_rules_or_with_their_evidence():
     sample = Sample(id="p", task="other", gold=("1960-07-18",))
-    episode = ended("MY ANSWER: 1960-07-25", "p", stop_reason="answered")
-    found = TraceProvenance(sample, episode, score(PUZZLE, episode), parse_condition("base"),
-                     "exact_match", None).record()  # fmt: skip
-    assert (found.verdict, found.failure) == ("unknown", "cannot be told")
+    plain = told("base", "1960-07-25", sample, finder=None)
+    assert (plain.verdict, plain.failure) == ("unknown", "cannot be told")
 
     def found(answer, messages=(), errors=0):
-        episode = ended(f"MY ANSWER: {answer}", "p", "python", stop_reason="answered",
-                        messages=messages, tool_errors=errors)  # fmt: skip
-        return TraceProvenance(
-            sample, episode, score(PUZZLE, episode), parse_condition("python"), "exact_match",
-            None, is_stated=True,
-        ).record()  # fmt: skip
+        fields = {"messages": messages, "tool_errors": errors}
+        return told("python", answer, sample, finder=None, is_stated=True, **fields)
 
     wrong, right = found("1960-07-25", COMPUTED), found("1960-07-18", COMPUTED)
     because = "the question has what proves it; the answer is misread, miscounted or guessed"
@@ -442,13 +398,10 @@ def test_questions_without_rules_or_with_their_evidence():
 
 def test_sums_and_words():
     diagnoses = (told("web", "1960-07-25", messages=SEARCHED), told("web", "1960-07-18"))
+    used = dict.fromkeys(QUANTITIES)
     observations = tuple(
-        Observation(
-            sample="p", repeat=1, outcome="read", metrics={}, used=dict.fromkeys(QUANTITIES),
-            provenance=record,
-        )
-        for record in diagnoses
-    )  # fmt: skip
+        Observation("p", 1, "read", {}, used, provenance=record) for record in diagnoses
+    )
     arm = Arm("web", "r", "m", parse_condition("web"), observations, 2)
     comparison = Comparison(Study("t", ("exact_match",), (arm,), (PUZZLE,), ()))
     text = render([answers(comparison), failures(comparison)], "md")
@@ -462,12 +415,10 @@ def test_sums_and_words():
         "    - on the day of the month on which the conference began",
     ]
     ref = ConstraintRef(index=0, type="month", text="The month is July.", source="calculation")
+    missed = {"misread": ref, "rule": "the wrong dates violate it"}
     errors = Faults(
         wrong=tuple(WrongDate(date=f"1960-06-0{n}", violates=(ref,)) for n in (1, 2)),
-        missed=tuple(
-            MissedDate(date=f"1960-07-0{n}", misread=ref, rule="the wrong dates violate it")
-            for n in (1, 2)
-        ),
+        missed=tuple(MissedDate(date=f"1960-07-0{n}", **missed) for n in (1, 2)),
     )
     assert list(record_lines(diagnoses[0].model_copy(update={"errors": errors})))[2:5] == [
         "  1960-06-01, 1960-06-02 violate:",

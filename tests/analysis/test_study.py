@@ -51,12 +51,13 @@ def test_what_is_shared_and_labelled():
         "The runs asked different samples (m 4, n 4): compared over the 3 that all have, "
         "2 left out."
     )
-    with pytest.raises(ConfigError, match="different samples"):
-        assemble([run("m", "ab"), run("n", "bc")], METRICS, strict=True)
-    with pytest.raises(ConfigError, match="no sample in common"):
-        assemble([run("m", "a"), run("n", "b")], METRICS)
-    with pytest.raises(ConfigError, match="different tasks"):
-        assemble([run("m", "a"), run("n", "a", task="event-check")], METRICS)
+    for one, other, strict, why in (
+        (run("m", "ab"), run("n", "bc"), True, "different samples"),
+        (run("m", "a"), run("n", "b"), False, "no sample in common"),
+        (run("m", "a"), run("n", "a", task="event-check"), False, "different tasks"),
+    ):
+        with pytest.raises(ConfigError, match=why):
+            assemble([one, other], METRICS, strict=strict)
     other = run("n", "ab")
     changed = {**other.samples, "b": Sample(id="b", task="time-puzzles", gold=())}
     made = assemble([run("m", "ab"), RunData("n", other.manifest, changed, {})], METRICS)
@@ -64,10 +65,8 @@ def test_what_is_shared_and_labelled():
     assert "1 samples have the same id but different content" in made.notes[0]
     plain, other = run("m", "ab"), run("n", "ab")
     attack = SampleAttack(name="false-page", variant="1", planted=("1990-05-01",), pages=())
-    attacked = {
-        name: sample.model_copy(update={"attacks": (attack,)})
-        for name, sample in plain.samples.items()
-    }
+    change = {"attacks": (attack,)}
+    attacked = {name: each.model_copy(update=change) for name, each in plain.samples.items()}
     study = assemble([plain, RunData("n", other.manifest, attacked, {})], METRICS)
     assert [sample.id for sample in study.samples] == ["a", "b"]
     assert not any("differ in content" in note for note in study.notes)
@@ -102,10 +101,8 @@ def test_what_differs_or_is_missing_is_named():
     )
     # And a run without a web, or without code, differs in none of it.
     webs = {"web": "record", "sandbox": "docker", "web_settings": WebSettings(search="brave")}
-    other = webs | {
-        "web": "frozen",
-        "web_settings": WebSettings(search="brave", as_of="2020-01-01"),
-    }
+    as_of = WebSettings(search="brave", as_of="2020-01-01")
+    other = webs | {"web": "frozen", "web_settings": as_of}
     runs = [run("m", "a", **webs), run("n", "a", **other), run("o", "a", model_parameters={"x": 1})]
     assert assemble(runs, METRICS).notes == (
         "The runs have different webs: m record, n frozen.",
@@ -113,12 +110,9 @@ def test_what_differs_or_is_missing_is_named():
         "The runs have different model parameters: m x=None, n x=None, o x=1.",
     )
     other = run("n", "a", "base web")
-    twin = other.manifest.conditions[1].model_copy(
-        update={
-            "name": "web~attacked",
-            "disturbance": Disturbance(suffix="attacked", attack="false-page"),
-        }
-    )
+    attack = Disturbance(suffix="attacked", attack="false-page")
+    change = {"name": "web~attacked", "disturbance": attack}
+    twin = other.manifest.conditions[1].model_copy(update=change)
     manifest = other.manifest.model_copy(update={"conditions": (twin, *other.manifest.conditions)})
     seen = {**other.observations, "web~attacked": (observation("a", "web~attacked"),)}
     study = assemble([run("m", "a"), RunData("n", manifest, other.samples, seen)], METRICS)

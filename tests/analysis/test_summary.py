@@ -62,11 +62,8 @@ def knowing(cutoff):
         ("2025", ()),
     ],
 )
-def test_samples_with_a_later_event_are_flagged(cutoff, later):
+def test_samples_with_a_later_event_are_flagged_where_a_cutoff_is_known(cutoff, later):
     found = after_cutoff(SAMPLES, date, knowing(cutoff))
     assert (found.samples, found.asked, found.undated) == (later, 6, 1)
-
-
-def test_without_a_cutoff_nothing_is_said():
     assert after_cutoff(SAMPLES, date, knowing(None)) is None
     assert after_cutoff(SAMPLES, date, None) is None

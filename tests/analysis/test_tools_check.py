@@ -31,41 +31,34 @@ def episode(condition, sample, tokens, **fields):
 
 
 def arms_of(run, episodes):
+    scores = [
+        Score(sample=each.sample, condition=each.condition, repeat=1, outcome="read")
+        for each in episodes
+    ]
+    seen = {
+        name: tuple(
+            observe(e, s) for e, s in zip(episodes, scores, strict=True) if e.condition == name
+        )
+        for name in (condition.name for condition in run.conditions)
+    }
     return [
         Arm(
-            with_mark(condition.name, run.problems), "r", run.model, condition,
-            tuple(
-                observe(
-                    each,
-                    Score(sample=each.sample, condition=condition.name, repeat=1, outcome="read"),
-                )
-                for each in episodes if each.condition == condition.name
-            ),
-            asked=len(episodes), problem=run.problems.get(condition.name),
+            with_mark(each.name, run.problems), "r", run.model, each, seen[each.name],
+            asked=len(episodes), problem=run.problems.get(each.name),
         )
-        for condition in run.conditions
+        for each in run.conditions
     ]  # fmt: skip
 
 
-def checks_of(run, episodes):
-    return tools_check.tools_checks(arms_of(run, episodes))
-
-
 def told(*episodes, run=None):
-    found = checks_of(run or manifest(BASE, WEB), episodes)
-    return [row for _, row in found]
+    arms = arms_of(run or manifest(BASE, WEB), episodes)
+    return [row for _, row in tools_check.tools_checks(arms)]
 
 
 def test_tokens_are_compared_with_the_bare_condition():
-    (row,) = told(
-        episode(BASE, "a", 100),
-        episode(BASE, "b", 200),
-        episode(WEB, "a", 500),
-        episode(WEB, "a", 520),
-        episode(WEB, "b", 610),
-        episode(WEB, "c", 9000),
-        episode(WEB, "d", None),
-    )
+    counts = [("a", 500), ("a", 520), ("b", 610), ("c", 9000), ("d", None)]
+    bare = episode(BASE, "a", 100), episode(BASE, "b", 200)
+    (row,) = told(*bare, *(episode(WEB, *each) for each in counts))
     assert (row.added_input_tokens, row.pairs) == (410.0, 2)
     (row,) = told(episode(BASE, "a", None), episode(WEB, "a", 500))
     assert (row.added_input_tokens, row.pairs) == (None, 0)
@@ -92,34 +85,25 @@ def test_calls_are_counted_and_the_table_says_what_is_wrong():
     used = [episode(WEB, str(n), 9, tool_calls=1) for n in range(2)]
     idle = [episode(WEB, str(n), 9) for n in range(2, 5)]
     run = manifest(BASE, WEB)
-    assert list(tools_check.unused_tools(arms_of(run, used))) == []
-    assert list(tools_check.unused_tools(arms_of(run, [*used, *idle]))) == [
-        "only 2 of 5 episodes under web called a tool"
-    ]
-    assert list(tools_check.unused_tools(arms_of(run, idle))) == [
-        "no episode under web called a tool, so nothing is said about its tools"
-    ]
-    problem = "the server drops its tools"
-    tried = Preflight.model_validate(
-        {"at": "", "model": "compatible/smollm2",
-         "conditions": [{"condition": "web", "problem": problem}]}
-    )  # fmt: skip
-    run = manifest(BASE, WEB, preflights=(tried,))
-    found = checks_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    table = tools_check.tools_check_table(found)
+    for episodes, notes in (
+        (used, []),
+        ([*used, *idle], ["only 2 of 5 episodes under web called a tool"]),
+        (idle, ["no episode under web called a tool, so nothing is said about its tools"]),
+    ):
+        assert list(tools_check.unused_tools(arms_of(run, episodes))) == notes
+    check = {"condition": "web", "problem": "the server drops its tools"}
+    tried = {"at": "", "model": "compatible/smollm2", "conditions": [check]}
+    alike = [episode(BASE, "a", 31), episode(WEB, "a", 31)]
+    made = arms_of(manifest(BASE, WEB, preflights=[tried]), alike)
+    table = tools_check.tools_check_table(tools_check.tools_checks(made))
     (row,) = table.rows
-    assert [column.text(cell) for cell, column in zip(row, table.columns, strict=True)] == [
-        "web (!)", "required", "+0", "0.00", "–", "0",
-    ]  # fmt: skip
-    made = arms_of(run, [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    assert list(tools_check.tools_problems(made)) == [
-        "web (!): cannot mean anything: the server drops its tools."
-    ]
+    cells = [column.text(cell) for cell, column in zip(row, table.columns, strict=True)]
+    assert cells == ["web (!)", "required", "+0", "0.00", "–", "0"]
+    (problem,) = tools_check.tools_problems(made)
+    assert problem == "web (!): cannot mean anything: the server drops its tools."
     assert [column.name for column in table.without_empty().columns][-1] == "with a call"
-    made = arms_of(manifest(BASE, WEB), [episode(BASE, "a", 31), episode(WEB, "a", 31)])
-    assert list(tools_check.tools_problems(made)) == [
-        "web: the first calls had no more input tokens than without tools."
-    ]
+    (problem,) = tools_check.tools_problems(arms_of(run, alike))
+    assert problem == "web: the first calls had no more input tokens than without tools."
 
 
 @pytest.mark.parametrize(
@@ -128,21 +112,15 @@ def test_calls_are_counted_and_the_table_says_what_is_wrong():
         ("smollm2", [("smollm2",), ("smollm2",)], None),
         (None, [("smollm2",), ()], None),
         ("smollm2", [], None),
-        (
-            "smollm2",
-            [("smollm2",), ("smollm2", "other"), ("smollm2",)],
-            "the server changed its model: answered by smollm2 in 3 episodes, other in 1 episodes; "
-            "the preflight saw smollm2",
-        ),
-        (
-            "smollm2",
-            [("other",)],
-            "the server changed its model: answered by other in 1 episodes; the preflight saw "
-            "smollm2",
-        ),
+        ("smollm2", [("smollm2",), ("smollm2", "other"), ("smollm2",)],
+         "the server changed its model: answered by smollm2 in 3 episodes, other in 1 episodes; "
+         "the preflight saw smollm2"),
+        ("smollm2", [("other",)],
+         "the server changed its model: answered by other in 1 episodes; the preflight saw "
+         "smollm2"),
         ("gpt-4o", [("gpt-4o",)], "asked for smollm2, answered by gpt-4o"),
     ],
-)
+)  # fmt: skip
 def test_another_model_is_said(before, seen, notice):
     tried = Preflight(at="", model="compatible/smollm2", served_model=before)
     assert served_notice(manifest(BASE, preflights=(tried,)), seen) == notice

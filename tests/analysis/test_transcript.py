@@ -18,30 +18,22 @@ COMMON = {"episode": "web/a.1", "seq": 0, "at": "2026-01-01T00:00:00Z"}
 
 
 def started(first_step="required"):
-    return EpisodeStarted.model_validate(
-        {
-            **COMMON,
-            "sample": "a",
-            "condition": Condition(name="web", tools=("web_search",), first_step=first_step),
-            "repeat": 1,
-            "model": "compatible/x",
-            "messages": (Message(role="user", content="When?"),),
-            "tools": (ToolSpec(name="web_search", description="Finds.", parameters={}),),
-        }
-    )
+    return EpisodeStarted(
+        **COMMON, sample="a", repeat=1, model="compatible/x",
+        condition=Condition(name="web", tools=("web_search",), first_step=first_step),
+        messages=(Message(role="user", content="When?"),),
+        tools=(ToolSpec(name="web_search", description="Finds.", parameters={}),),
+    )  # fmt: skip
 
 
 def said(**fields):
-    return ModelCalled.model_validate({**COMMON, "request": "x", "latency_s": 0.0, **fields})
+    return ModelCalled(**COMMON | {"request": "x", "latency_s": 0.0} | fields)
 
 
 def called(arguments, output):
     call = ToolCall(id="call_1", name="web_search", arguments=arguments)
     done = {"call": call, "result": ToolResult(output=output), "duration_s": 0.0}
-    return [
-        said(reply=calls(("web_search", arguments))),
-        ToolCalled.model_validate({**COMMON, **done}),
-    ]
+    return [said(reply=calls(("web_search", arguments))), ToolCalled(**COMMON | done)]
 
 
 def shown(events, **how):
@@ -89,16 +81,13 @@ def test_arguments_and_tool_texts_stand_as_they_were():
     assert "tool_result" not in shown(events, parameters={}, full=True)
 
 
-FACTS = ModelFacts(
-    input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"
-)
 SOME = Usage(input_tokens=1000, output_tokens=100, source="provider")
-PRICED = {"episode": "web/a.1", "seq": 1, "at": "2026-01-01T00:00:00Z", "request": "x"}
 
 
 def line(**fields):
-    event = ModelCalled.model_validate({**PRICED, "latency_s": 0.5, **fields})
-    return next(iter(transcript([event], facts=FACTS)))
+    rates = {"input_per_million": 1.0, "output_per_million": 10.0}
+    facts = ModelFacts(**rates, date="2026-01-01", source="made up")
+    return next(iter(transcript([said(latency_s=0.5, **fields)], facts=facts)))
 
 
 def test_replies_have_their_cost_tokens_and_waits():

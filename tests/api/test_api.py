@@ -57,17 +57,16 @@ def test_the_keywords_for_editors_are_those_of_the_options():
 
 
 async def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_path):
-    async def one(model):
-        task = ae.task("time-puzzles", limit=1)
-        return await ae.run(
-            task, model=model, conditions=["web"], out=tmp_path / model, progress=False
-        )
+    def given(name, condition):
+        return {"limit": 1, "conditions": condition, "out": tmp_path / name, "progress": False}
 
-    both = await asyncio.gather(one("reference"), one("reference-static"))
-    again = ae.run_sync(
-        "time-puzzles", limit=1, conditions="explicit", out=tmp_path / "sync", progress=False
+    both = await asyncio.gather(
+        *(
+            ae.run(ae.task("time-puzzles"), model=model, **given(model, ["web"]))
+            for model in ("reference", "reference-static")
+        )
     )
-    runs = [*both, again]
+    runs = [*both, ae.run_sync("time-puzzles", **given("sync", "explicit"))]
     assert [len(list(run.episodes(status="finished"))) for run in runs] == [1, 1, 1]
     assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 3
 
@@ -90,9 +89,8 @@ def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
     async def main():
         ae.run_sync("time-puzzle")
 
-    with pytest.raises(
-        ae.ConfigError, match="unknown task 'time-puzzle'; did you mean time-puzzles"
-    ):
+    error = "unknown task 'time-puzzle'; did you mean time-puzzles"
+    with pytest.raises(ae.ConfigError, match=error):
         asyncio.run(main())
 
 
@@ -126,9 +124,17 @@ def test_a_run_that_is_removed_says_so(run):
         ({"options": "fact=1"}, ae.ConfigError, "time-puzzles has no option 'fact'; known: "),
         ({"tool_limit": {"hammer": 1}}, ae.ConfigError, "--tool-limit: no tool 'hammer'"),
         ({"model": "gpt-5"}, ae.ConfigError, "write openai/gpt-5, with your key in OPENAI_API_KEY"),
+        ({"preflight": "maybe"}, ae.ConfigError, "preflight='maybe': write True, False or 'anyway"),
+        ({"progress": "maybe"}, ae.ConfigError, "progress='maybe': write True or False"),
+        ({"model": 3}, ae.ConfigError, "model 'int' at object:int is an int, not an Api"),
+        ({"conditions": ae.Condition("a b")}, ae.ConfigError,
+         "condition 'a b': name: String should match pattern"),
+        ({"conditions": ae.Condition("a", tools=[len])}, ae.ConfigError, "tool 'len'"),
+        ({"conditions": ae.Condition("a", tools=["hammer"])}, ae.ConfigError,
+         "unknown tool 'hammer'; known: "),
     ],
-)
-def test_a_wrong_option_is_named(keywords, kind, text, tmp_path):
+)  # fmt: skip
+def test_a_wrong_option_or_object_is_named(keywords, kind, text, tmp_path):
     with pytest.raises(kind) as error:
         ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)
     assert text in str(error.value)
@@ -180,15 +186,11 @@ def make_clever():
 
 
 def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path):
-    conditions = ["base", ae.Condition("warm", tools=["web_search", almanac]), "cal+almanac"]
     run = ae.run_sync(
-        ae.task("time-puzzles", limit=1),
-        model=make_clever(),
-        conditions=conditions,
-        tools=[almanac],
-        out=tmp_path / "run",
-        progress=False,
-    )
+        ae.task("time-puzzles", limit=1), model=make_clever(), tools=[almanac],
+        conditions=["base", ae.Condition("warm", tools=["web_search", almanac]), "cal+almanac"],
+        out=tmp_path / "run", progress=False,
+    )  # fmt: skip
     assert run.conditions == ("base", "warm", "cal+almanac")
     outputs = [m.content for e in run.episodes() for m in e.messages if m.role == "tool"]
     assert outputs == ["Rome 7: 24"] * 2
@@ -202,25 +204,9 @@ def test_a_function_is_a_model_and_another_a_tool_of_a_condition(tmp_path):
         asyncio.run(ae.open(run.path).resume(progress=False))
     again = ae.open(run.path, model=make_clever())
     assert len(list(asyncio.run(again.resume(progress=False)).episodes())) == 3
-    forks = asyncio.run(
-        run.episode("warm/tp-1-00001.1").fork(at=1, model="reference-static", progress=False)
-    )
+    warm = run.episode("warm/tp-1-00001.1")
+    forks = asyncio.run(warm.fork(at=1, model="reference-static", progress=False))
     assert [fork.answer for fork in forks.episodes()] != ["MY ANSWER: None"]
-
-
-@pytest.mark.parametrize(
-    ("keywords", "text"),
-    [
-        ({"model": 3}, "model 'int' at object:int is an int, not an Api"),
-        ({"conditions": ae.Condition("a b")}, "condition 'a b': name: String should match pattern"),
-        ({"conditions": ae.Condition("a", tools=[len])}, "tool 'len'"),
-        ({"conditions": ae.Condition("a", tools=["hammer"])}, "unknown tool 'hammer'; known: "),
-    ],
-)
-def test_a_wrong_object_is_named(keywords, text, tmp_path):
-    with pytest.raises(ae.ConfigError) as error:
-        ae.run_sync("time-puzzles", out=tmp_path / "run", **keywords)
-    assert text in str(error.value)
 
 
 # A family of this process ------------------------------------------------------------------------
@@ -295,13 +281,6 @@ def test_the_preflight_takes_booleans_and_words(value, wish):
     from agent_env.api.runs import preflight_wish
 
     assert preflight_wish(value) == wish
-
-
-def test_a_word_that_says_neither_is_refused(tmp_path):
-    with pytest.raises(ae.ConfigError, match="preflight='maybe': write True, False or 'anyway'"):
-        ae.run_sync("time-puzzles", preflight="maybe", out=tmp_path / "run")
-    with pytest.raises(ae.ConfigError, match="progress='maybe': write True or False"):
-        ae.run_sync("time-puzzles", progress="maybe", out=tmp_path / "run")
 
 
 def test_a_run_scored_by_a_function_of_a_notebook_keeps_its_scores(tmp_path):

@@ -7,27 +7,20 @@ import pytest
 
 import agent_env as ae
 
-MODULES = [
-    "agent_env.api.comparisons",
-    "agent_env.features.studies.api",
-    "agent_env.api.run",
-    "agent_env.api.runs",
-    "agent_env.runs.planning.objects",
-]
+MODULES = ["api.comparisons", "features.studies.api", "api.run", "api.runs",
+           "runs.planning.objects"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("examples")
-    task = ae.task("time-puzzles", limit=2)
-    conditions = ["base", "explicit"]
-    ae.run_sync(task, conditions=conditions, out=made / "runs/first", progress=False)
+    given = {"limit": 2, "conditions": ["base", "explicit"], "out": made / "runs/first"}
+    ae.run_sync("time-puzzles", progress=False, **given)
     return made
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_the_examples_of_the_docstrings_are_true(module, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    result = doctest.testmod(import_module(module))
-    assert result.attempted > 0
-    assert result.failed == 0
+    result = doctest.testmod(import_module(f"agent_env.{module}"))
+    assert result.attempted > result.failed == 0

@@ -46,9 +46,8 @@ def test_the_example_earns_the_reward_of_right_answers(tmp_path, monkeypatch, ca
     rewards = [line.split()[1] for line in capsys.readouterr().out.splitlines()]
     assert rewards == ["1.0"] * 4
     run = Run(tmp_path / "run")
-    manifest, scored = run.manifest, score_folder(run, print)
-    assert manifest.model == "policy"
-    assert [episode.model for episode, _ in scored] == ["policy"] * 4
+    assert run.manifest.model == "policy"
+    assert [episode.model for episode, _ in score_folder(run, print)] == ["policy"] * 4
 
 
 def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
@@ -78,18 +77,7 @@ async def test_a_folder_opened_again_goes_on_counting(tmp_path):
     assert repeats == [1, 2]
 
 
-def test_an_episode_given_up_stays_unfinished(tmp_path):
-    async def use(environment):
-        episode = await _first(environment)
-        await episode.reset()
-        await episode.close()
-        return environment.folder
-
-    scored = score_folder(_with(_options(tmp_path / "r"), use), print)
-    assert [episode.status for episode, _ in scored] == ["unfinished"]
-
-
-def test_wrong_use_is_refused_in_words(tmp_path):
+def test_wrong_use_is_refused_in_words_and_an_episode_given_up_stays_unfinished(tmp_path):
     async def use(environment):
         with pytest.raises(ConfigError, match="no sample nobody"):
             environment.episode("nobody")
@@ -102,5 +90,7 @@ def test_wrong_use_is_refused_in_words(tmp_path):
         with pytest.raises(ConfigError, match="role assistant"):
             await episode.step(Message(role="user", content="x"))
         await episode.close()
+        return environment.folder
 
-    _with(_options(tmp_path / "r"), use)
+    scored = score_folder(_with(_options(tmp_path / "r"), use), print)
+    assert [episode.status for episode, _ in scored] == ["unfinished"]

@@ -18,9 +18,8 @@ def checked(model):
 
 def test_several_runs_are_compared_by_the_plan_and_earlier_runs_are_those_of_the_task():
     checks = {name: checked(name) for name in ("reference", "reference-static")}
-    plan = forecast_plan(
-        checks, (), print, ["explicit:base"], RunLimits(tokens=1000), models_at_once=True
-    )
+    limits = RunLimits(tokens=1000)
+    plan = forecast_plan(checks, (), print, ["explicit:base"], limits, models_at_once=True)
     assert [run.episodes for run in plan.runs] == [6, 6]
     assert [each.contrast for each in plan.differences] == [
         "reference explicit − reference base",
@@ -30,6 +29,5 @@ def test_several_runs_are_compared_by_the_plan_and_earlier_runs_are_those_of_the
     assert plan.amounts.most_s == plan.runs[0].amounts.most_s
     plan = forecast_plan({"a": checked("reference")}, [RUN], print)
     assert plan.runs[0].conditions[0].basis == f"{RUN}, n = 1"
-    assert plan.differences[0].basis == (
-        "guess: 30 % of pairs differ (no earlier run has explicit)"
-    )
+    basis = "guess: 30 % of pairs differ (no earlier run has explicit)"
+    assert plan.differences[0].basis == basis

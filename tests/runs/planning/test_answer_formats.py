@@ -2,46 +2,37 @@
 
 import json
 
-import pytest
-
 import agent_env as ae
 from agent_env.features.reference.policy import Reference
 from tests.fake_server import FakeServer
 from tests.fake_server.policies import model_policy
 from tests.loops import in_loop
 
-CONDITIONS = ["explicit", "web"]
-
 
 @in_loop
 async def run_against(mode, folder, **options):
     """A run of two puzzles against the reference behind a fake server, and the bodies it got."""
     async with FakeServer(model_policy(Reference()), mode=mode) as server:
-        given = {"limit": 2, "conditions": CONDITIONS, "out": folder} | options
+        given = {"limit": 2, "conditions": ["explicit", "web"], "out": folder} | options
         run = await ae.run("time-puzzles", model="compatible/fake", base_url=server.url, **given)
         return run, list(server.recent)
 
 
-@pytest.fixture(scope="module")
-def native(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("native") / "run"
-    return run_against("vllm", folder, answer_formats=["free", "schema"])
-
-
-def test_each_condition_stands_beside_itself_with_the_form_enforced(native):
-    run, _ = native
+def test_each_condition_stands_beside_itself_with_the_form_enforced(tmp_path):
+    run, bodies = run_against("vllm", tmp_path / "run", answer_formats=["free", "schema"])
     manifest = json.loads((run.path / "run.json").read_text())
-    named = {each["name"]: each.get("answer_format") for each in manifest["conditions"]}
-    assert named == {
-        "explicit": None, "explicit~schema": "schema", "web": None, "web~schema": "schema",
-    }  # fmt: skip
+    assert [(each["name"], each.get("answer_format")) for each in manifest["conditions"]] == [
+        ("explicit", None),
+        ("explicit~schema", "schema"),
+        ("web", None),
+        ("web~schema", "schema"),
+    ]
     table = run.scores()[0]
     metric = [column.name for column in table.columns].index("exact_match")
     assert [row[metric][0] for row in table.rows] == [1, 1, 1, 1]
     assert any(note.startswith("~schema: the server held the answer") for note in table.notes)
     names = [row[0] for row in ae.compare(run).table("differences").rows]
     assert names == ["explicit~schema − explicit", "web − explicit", "web~schema − web"]
-    _, bodies = native
     held = [body for body in bodies if "response_format" in body]
     assert held
     assert all("tools" not in body for body in held)

@@ -10,7 +10,7 @@ from agent_env.features.facts.web_cli import BuildOptions, build_web
 from agent_env.records.manifest import WebSettings
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.wiring.web import WebOptions, open_sealed
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 from tests.plans import run_of
 
 
@@ -37,18 +37,10 @@ def test_another_web_and_questions_of_which_it_may_state_something_are_asked(
 def invented(tmp_path_factory):
     """A fictional web, and puzzles of its facts."""
     folder = tmp_path_factory.mktemp("invented")
-    build_web(
-        BuildOptions(
-            out=folder / "pages.db", world="fictional", entities=240, seed=3,
-            difficulty="medium", facts_table=None,
-        ),
-        lambda note: None,
-    )  # fmt: skip
-    made = agent_env(
-        "questions", "generate", "time-puzzles", "--option",
-        f"facts_table={folder / 'pages.facts.csv'}", "--limit", "2",
-        "--out", str(folder / "q.jsonl"),
-    )  # fmt: skip
+    web = {"world": "fictional", "entities": 240, "seed": 3, "difficulty": "medium"}
+    build_web(BuildOptions(out=folder / "pages.db", facts_table=None, **web), lambda note: None)
+    command = "questions generate time-puzzles --option facts_table={} --limit 2 --out {}"
+    made = typed(command, folder / "pages.facts.csv", folder / "q.jsonl")
     assert made.returncode == 0
     return folder
 
@@ -71,10 +63,8 @@ def test_samples_whose_proving_pages_are_missing_are_counted(invented, tmp_path)
     changed = json.loads(second) | {"evidence": [page]}
     data = tmp_path / "q.jsonl"
     data.write_text(f"{first}\n{json.dumps(changed)}\n")
-    done = agent_env(
-        "run", "time-puzzles", "--condition", "web", "--dataset", str(data),
-        "--pages", str(invented / "pages.db"), "--out", str(tmp_path / "r"),
-    )  # fmt: skip
+    command = "run time-puzzles --condition web --dataset {} --pages {} --out {}"
+    done = typed(command, data, invented / "pages.db", tmp_path / "r")
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == (
         "1 of 2 samples name proving pages that the web does not hold, the first one "
@@ -83,8 +73,6 @@ def test_samples_whose_proving_pages_are_missing_are_counted(invented, tmp_path)
 
 
 def test_the_pages_of_the_samples_own_tables_are_there(tmp_path):
-    done = agent_env(
-        "run", "tdbench", "--limit", "2", "--condition", "web", "--out", str(tmp_path / "r")
-    )
+    done = typed("run tdbench --limit 2 --condition web --out {}", tmp_path / "r")
     assert done.returncode == 0
     assert done.stderr.splitlines()[0] == f"2 episodes in {tmp_path / 'r'}"

@@ -3,6 +3,7 @@
 import io
 import shutil
 import sys
+from types import SimpleNamespace
 
 from agent_env.analysis.intervals import Estimate
 from agent_env.episodes.calls.budget import ConcurrencyLimit, RunLimits
@@ -75,40 +76,30 @@ def test_a_line_of_a_log_has_each_condition(monkeypatch, capsys):
     )
 
 
-class FakeHandle:
-    """What IPython gives for one output of a cell."""
-
-    def __init__(self):
-        self.shown = []
-
-    def display(self, data, raw):
-        self.shown.append(("display", data["text/plain"]))
-
-    def update(self, data, raw):
-        self.shown.append(("update", data["text/plain"]))
-
-
 def test_a_notebook_has_one_line_that_changes(monkeypatch, capsys, tmp_path):
-    handle = FakeHandle()
+    outputs = []
+
+    def output(kind):
+        return lambda data, raw: outputs.append((kind, data["text/plain"]))
+
+    handle = SimpleNamespace(display=output("display"), update=output("update"))  # as of IPython
     monkeypatch.setattr(shown, "_notebook_handle", lambda: handle)
     monkeypatch.setattr(shown, "LINE_EVERY_S", -1.0)
     with Progress() as progress:
         progress.listener.begin(Run(tmp_path), 1)
         progress.listener.end(KEY, "\x1banswered")
-    assert handle.shown == [
+    done = r"1 of 1 episodes done, 0 failed (1 \u001banswered)"
+    assert outputs == [
         ("display", f"1 episodes in {tmp_path}"),
-        ("update", r"1 of 1 episodes done, 0 failed (1 \u001banswered)"),
-        ("update", rf"1 of 1 episodes done, 0 failed (1 \u001banswered); traces in {tmp_path}"),
+        ("update", done),
+        ("update", f"{done}; traces in {tmp_path}"),
     ]
     assert capsys.readouterr().err == ""
 
 
 def test_a_second_run_of_the_process_has_lines_beside_the_bar_of_the_first(monkeypatch, tmp_path):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
-    terminal = Terminal()
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
     monkeypatch.setattr(sys, "stderr", terminal)
     first, second = Progress(), Progress()
     with first, second:

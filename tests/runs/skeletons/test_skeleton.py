@@ -56,13 +56,10 @@ def test_a_family_runs_without_a_key(tmp_path, monkeypatch):
 def test_a_model_a_scorer_and_a_metric_of_ones_own_make_a_run(tmp_path, monkeypatch):
     for kind in ("model", "scorer", "metric"):
         written(kind, f"own-{kind}", tmp_path, monkeypatch)
-    own = [
-        word
-        for kind in ("model", "scorer", "metric")
-        for word in (f"--{kind}", f"own-{kind}/own_{kind}/{kind}.py:own_{kind}")
-    ]
-    command = ("run", "time-puzzles", "--limit", "2", "--condition", "web", "--json", *own)
-    done = agent_env(*command, "--out", "run", cwd=tmp_path)
+    kinds = ("model", "scorer", "metric")
+    own = " ".join(f"--{kind} own-{kind}/own_{kind}/{kind}.py:own_{kind}" for kind in kinds)
+    command = f"run time-puzzles --limit 2 --condition web --json {own} --out run"
+    done = agent_env(*command.split(), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     scores = [episode.score for episode in ae.open(tmp_path / "run").episodes()]
     assert [set(score) for score in scores] == [{"all_named", "share_named", "own_metric"}] * 2
