@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.features.interop.export.source import Choice, Source
@@ -13,6 +15,7 @@ from agent_env.records.trace_events import (
     ModelCalled,
     ToolCalled,
 )
+from agent_env.testing import answer
 from tests.episodes.runs import WEB, make_run
 
 SEARCH = ToolSpec(
@@ -40,9 +43,7 @@ def a_run(path):
     folder = make_run(path, ["right", "wrong", "lost", "cut"])
     _right(folder)
     trace = _begin(folder, "wrong")
-    trace.write(ModelCalled, request="0" * 64, reply=_said("MY ANSWER: 1999-01-01"), latency_s=0.1)
-    trace.write(EpisodeFinished, answer="MY ANSWER: 1999-01-01", stop_reason="answered")
-    trace.close()
+    _answer(trace, "0", "MY ANSWER: 1999-01-01", Usage(), 0.1)
     trace = _begin(folder, "lost")
     trace.write(EpisodeFailed, error="ModelError", message="the server is gone")
     trace.close()
@@ -79,22 +80,18 @@ def _right(folder):
         ToolCalled, call=call, result=result, duration_s=0.2, output_tokens=9,
         tokens_source="estimate",
     )  # fmt: skip
-    text = "MY ANSWER: 1982-04-02"
-    last = _said(text, usage.model_copy(update={"input_tokens": 130}))
-    trace.write(ModelCalled, request="2" * 64, reply=last, latency_s=0.3)
+    last = usage.model_copy(update={"input_tokens": 130})
+    _answer(trace, "2", "MY ANSWER: 1982-04-02", last, 0.3)
+
+
+def _answer(trace, digit, text, usage, latency_s):
+    """The last reply and the end."""
+    reply = answer(text, usage)
+    trace.write(ModelCalled, request=digit * 64, reply=reply, latency_s=latency_s)
     trace.write(EpisodeFinished, answer=text, stop_reason="answered")
     trace.close()
 
 
-def _said(text, usage=None):
-    message = Message(role="assistant", content=text)
-    return Reply(message=message, finish_reason="stop", usage=usage or Usage())
-
-
 def source_of(folder, choice=None):
     """The run, with every complaint raised."""
-
-    def refuse(reason):
-        raise AssertionError(reason)
-
-    return Source(folder, folder.task, refuse, choice or Choice())
+    return Source(folder, folder.task, pytest.fail, choice or Choice())

@@ -18,9 +18,10 @@ def _write(folder, out):
 
 def test_a_step_is_a_message_or_a_reply_with_its_calls_and_results(tmp_path):
     right = _write(a_run(tmp_path / "run"), tmp_path / "out")["right.1"]
-    assert right["schema_version"] == "ATIF-v1.8"
-    assert right["agent"]["model_name"] == "openai/gpt-5"
+    assert (right["schema_version"], right["agent"]["model_name"]) == ("ATIF-v1.8", "openai/gpt-5")
     assert right["agent"]["tool_definitions"][0]["function"]["name"] == "web_search"
+    extra = {"reasoning_tokens": 3, "usage_source": "provider"}
+    used = {"completion_tokens": 7, "cached_tokens": 40, "extra": extra}
     assert right["steps"] == [
         {"step_id": 1, "timestamp": "2026-01-01T00:00:00.500Z", "source": "user",
          "message": "Which day was it?"},
@@ -28,16 +29,13 @@ def test_a_step_is_a_message_or_a_reply_with_its_calls_and_results(tmp_path):
          "message": "I look.", "reasoning_content": "Hm.", "model_name": "gpt-5-2026",
          "tool_calls": [{"tool_call_id": "call_1", "function_name": "web_search",
                          "arguments": {"query": "Falklands War"}}],
-         "metrics": {"prompt_tokens": 100, "completion_tokens": 7, "cached_tokens": 40,
-                     "extra": {"reasoning_tokens": 3, "usage_source": "provider"}},
-         "llm_call_count": 1,
+         "metrics": {"prompt_tokens": 100, **used}, "llm_call_count": 1,
          "observation": {"results": [{"source_call_id": "call_1",
                                       "content": "It began on 1982-04-02.",
                                       "extra": {"duration_s": 0.2}}]}},
         {"step_id": 3, "timestamp": "2026-01-01T00:00:02.500Z", "source": "agent",
          "message": "MY ANSWER: 1982-04-02", "llm_call_count": 1,
-         "metrics": {"prompt_tokens": 130, "completion_tokens": 7, "cached_tokens": 40,
-                     "extra": {"reasoning_tokens": 3, "usage_source": "provider"}}},
+         "metrics": {"prompt_tokens": 130, **used}},
     ]  # fmt: skip
     assert right["final_metrics"]["total_prompt_tokens"] == 235
     assert right["notes"].startswith("Failed model calls: 1.")
@@ -49,9 +47,9 @@ def test_what_is_unknown_is_left_out_and_never_0(tmp_path):
     wrong, lost = files["wrong.1"], files["lost.1"]
     assert "metrics" not in wrong["steps"][1]
     assert wrong["final_metrics"] == {"total_steps": 2, "extra": {"duration_s": 1.0}}
-    assert lost["extra"]["failure"] == "ModelError: the server is gone"
-    assert lost["extra"]["scores"] == {}
-    assert [step["source"] for step in lost["steps"]] == ["user"]
+    extra, sources = lost["extra"], [step["source"] for step in lost["steps"]]
+    assert (extra["failure"], extra["scores"]) == ("ModelError: the server is gone", {})
+    assert sources == ["user"]
 
 
 def test_arguments_that_are_no_json_object_are_kept_as_text(tmp_path):

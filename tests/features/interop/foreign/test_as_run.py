@@ -1,6 +1,5 @@
 """A log of another tool becomes a run whose conversations and scores are those of the log."""
 
-import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,18 +8,23 @@ import pytest
 import agent_env as ae
 from agent_env.episodes.results import scored_episodes
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.features.interop.export.inspect_log import write
 from agent_env.features.interop.foreign import as_run
 from agent_env.features.interop.foreign.as_run import import_logs
 from agent_env.features.interop.foreign.log import ForeignEpisode, ForeignLog, Transcript
+from agent_env.features.interop.run_export import ExportOptions, export
 from agent_env.records.schema import Message, ToolCall, Usage
 from agent_env.runs.comparing.compare import CompareOptions, compare_tasks
 from agent_env.runs.replay import ReplayOptions, replay
 from agent_env.runs.run import Run
 from agent_env.runs.scores.score import episode_text, read_scores
+from tests.features.interop.export.runs import source_of
+from tests.lazy_modules import LazyModule
 
 pytestmark = pytest.mark.usefixtures("unconfined")
 
 DATA = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
+inspect_log = LazyModule("inspect_ai.log")
 
 
 def _said(role, content="", *calls, answers=None):
@@ -74,18 +78,15 @@ def test_a_conversation_comes_back_and_what_is_not_told_is_unknown(tmp_path, mon
     one = ForeignEpisode("q 1", 1, {"right": 1.0}, used={"output_tokens": 9}, transcript=TRANSCRIPT)
     run, _ = _import(tmp_path, monkeypatch, one)
     episode, score = _episodes(run)["q 1", 1]
-    order = [*range(7), 7, 8, 9, 10]
-    assert episode.messages == tuple(CONVERSATION[at] for at in order)
+    assert episode.messages == CONVERSATION
     assert (episode.steps, episode.tool_calls, episode.tool_errors) == (2, 2, 1)
     assert (score.metrics, score.answer) == ({"right": 1.0}, ("7",))
-    episode, _ = _episodes(run)["q 1", 1]
     assert episode.output_tokens == 9  # the source's own sum
     assert episode.input_tokens is None  # one call does not tell it
     assert episode.duration_s is None
     text = "\n".join(episode_text(next(run.traces())))
-    assert "time unknown" in text
-    assert "failed: too large" in text
-    assert "sampling are not known" in text
+    for words in ("time unknown", "failed: too large", "sampling are not known"):
+        assert words in text
 
 
 def test_failures_and_missing_scores_are_no_wrong_answers(tmp_path, monkeypatch):
@@ -97,27 +98,28 @@ def test_failures_and_missing_scores_are_no_wrong_answers(tmp_path, monkeypatch)
         ForeignEpisode("q 1", 3, {"right": 0.0}, stop_reason="operator"),
         ForeignEpisode("q 1", 3, {"right": 1.0}),
     )
-    scored = _episodes(run)
-    assert [scored["q 1", n][1].outcome for n in (1, 2, 3)] == ["failed", "scorer_failed", "read"]
-    assert scored["q 1", 1][0].failure == "ValueError: no server"
-    assert scored["q 1", 3][0].stop_reason == "other"
+    (first, failed), (_, unscored), (third, wrong) = (_episodes(run)["q 1", n] for n in (1, 2, 3))
+    outcomes = [score.outcome for score in (failed, unscored, wrong)]
+    assert outcomes == ["failed", "scorer_failed", "read"]
+    assert (first.failure, third.stop_reason) == ("ValueError: no server", "other")
     assert notes == [
         f"{tmp_path}/log.json: sample q 1 has repeat 3 twice; the first is kept",
         f"{tmp_path}/log.json: 3 of 3 episodes have no conversation",
     ]
 
 
-def test_an_import_cannot_be_run_again_and_a_failed_one_leaves_nothing(tmp_path, monkeypatch):
+async def test_an_import_cannot_be_run_again_and_a_failed_one_leaves_nothing(tmp_path, monkeypatch):
+    one = ForeignEpisode("q 1", 1, {"right": 1.0})
     with pytest.raises(DatasetError, match="holds no episode"):
         _import(tmp_path, monkeypatch)
     assert [file.name for file in tmp_path.iterdir()] == ["log.json"]
-    run, _ = _import(tmp_path, monkeypatch, ForeignEpisode("q 1", 1, {"right": 1.0}))
+    run, _ = _import(tmp_path, monkeypatch, one)
     with pytest.raises(ConfigError, match=r"imported from log.json \(a tool 1.0\) and cannot"):
-        asyncio.run(replay(run, ReplayOptions(), pytest.fail))
-    before = sorted(file.name for file in (tmp_path / "run").iterdir())
+        await replay(run, ReplayOptions(), pytest.fail)
+    before = sorted(run.path.iterdir())
     with pytest.raises(ConfigError, match="is there already and is not empty"):
-        _import(tmp_path, monkeypatch, ForeignEpisode("q 1", 1, {"right": 1.0}))
-    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == before
+        _import(tmp_path, monkeypatch, one)
+    assert sorted(run.path.iterdir()) == before
 
 
 @pytest.fixture(scope="module")
@@ -129,16 +131,15 @@ def inspect_runs(tmp_path_factory, unconfined):
 
 
 def test_means_comparisons_and_diagnoses_are_those_of_the_logs(inspect_runs):
-    from inspect_ai.log import read_eval_log
-
     for name in ("large", "small"):
-        log = read_eval_log(str(DATA / f"{name}.eval"), header_only=True)
-        scores = read_scores(Run.open(inspect_runs / f"mockllm-{name}"), None, pytest.fail)
+        log = inspect_log.read_eval_log(str(DATA / f"{name}.eval"), header_only=True)
+        comparison = read_scores(
+            Run.open(inspect_runs / f"mockllm-{name}"), None, pytest.fail
+        ).comparison
         theirs = {s.name: s.metrics for s in log.results.scores}
-        (mean,) = scores.comparison.values_of("includes")
-        assert mean == pytest.approx(theirs["includes"]["accuracy"].value)
-        (mean,) = scores.comparison.values_of("shape/length")
-        assert mean == pytest.approx(theirs["length"]["mean"].value)
+        means = [comparison.values_of(metric) for metric in ("includes", "shape/length")]
+        expected = theirs["includes"]["accuracy"].value, theirs["length"]["mean"].value
+        assert means == [[pytest.approx(value)] for value in expected]
 
     def differences(*paths):
         options = CompareOptions(runs=paths, cluster="level")
@@ -146,9 +147,8 @@ def test_means_comparisons_and_diagnoses_are_those_of_the_logs(inspect_runs):
         return [(c.difference.value, c.pairs) for c in task.comparison.contrasts]
 
     assert differences(inspect_runs) == differences(DATA / "large.eval", DATA / "small.eval")
-    (observations,) = (
-        Run.open(inspect_runs / "mockllm-large").data(pytest.fail).observations.values()
-    )
+    large = Run.open(inspect_runs / "mockllm-large")
+    (observations,) = large.data(pytest.fail).observations.values()
     records = {each.provenance.episode: each.provenance for each in observations}
     assert records["log/5.1"].failure == "loop (the same call)"
     assert (records["log/91.1"].is_right, records["log/91.1"].failure) == (True, "")
@@ -157,20 +157,16 @@ def test_means_comparisons_and_diagnoses_are_those_of_the_logs(inspect_runs):
 
 
 def test_inspects_own_reader_accepts_an_import_that_was_exported(inspect_runs, tmp_path):
-    from inspect_ai.log import read_eval_log
-
-    from agent_env.features.interop.export.inspect_log import write
-    from tests.features.interop.export.runs import source_of
-
     write(source_of(Run.open(inspect_runs / "mockllm-large")), tmp_path)
-    log = read_eval_log(str(DATA / "large.eval"), resolve_attachments=True)
-    exported = read_eval_log(str(tmp_path / "log.eval"), resolve_attachments=True)
+    log, exported = (
+        inspect_log.read_eval_log(str(file), resolve_attachments=True)
+        for file in (DATA / "large.eval", tmp_path / "log.eval")
+    )
     assert exported.status == log.status
     assert exported.results.scores == log.results.scores
-    before, after = log.samples, exported.samples
-    again = {(sample.id, sample.epoch): sample for sample in after}
-    assert len(again) == len(before) == 10
-    for sample in before:
+    again = {(sample.id, sample.epoch): sample for sample in exported.samples}
+    assert len(again) == len(log.samples) == 10
+    for sample in log.samples:
         other = again[str(sample.id), sample.epoch]
         assert _told(other) == _told(sample)
         assert other.output.completion == sample.output.completion
@@ -187,21 +183,19 @@ def _told(sample):
 
 
 def test_an_exported_import_keeps_status_final_output_and_custom_metrics(tmp_path):
-    log = pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
+    pytest.importorskip("inspect_ai.log", reason="needs the extra inspect")
     from inspect_ai.model import ModelOutput
 
-    from agent_env.features.interop.run_export import ExportOptions, export
-
-    changed = log.read_eval_log(str(DATA / "large.eval"))
+    changed = inspect_log.read_eval_log(str(DATA / "large.eval"))
     changed.status = "cancelled"
     changed.samples[0].output = ModelOutput.from_content("mockllm/large", "what the solver made")
-    changed.results.scores[0].metrics["spread"] = log.EvalMetric(name="spread", value=7.5)
-    log.write_eval_log(changed, str(tmp_path / "changed.eval"))
+    spread = inspect_log.EvalMetric(name="spread", value=7.5)
+    changed.results.scores[0].metrics["spread"] = spread
+    inspect_log.write_eval_log(changed, str(tmp_path / "changed.eval"))
     run = ae.import_log(tmp_path / "changed.eval", out=tmp_path / "run")
     export(Run.open(run.path), ExportOptions("inspect", tmp_path / "out"), pytest.fail)
-    back = log.read_eval_log(str(tmp_path / "out" / "log.eval"))
-    first = (changed.samples[0].id, changed.samples[0].epoch)
+    back = inspect_log.read_eval_log(str(tmp_path / "out" / "log.eval"))
     outputs = {(s.id, s.epoch): s.output.completion for s in back.samples}
-    assert back.status == "cancelled"
-    assert outputs[str(first[0]), first[1]] == "what the solver made"
+    first = (str(changed.samples[0].id), changed.samples[0].epoch)
+    assert (back.status, outputs[first]) == ("cancelled", "what the solver made")
     assert back.results.scores[0].metrics["spread"].value == 7.5

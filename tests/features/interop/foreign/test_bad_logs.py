@@ -27,17 +27,23 @@ def _read(path):
     return log
 
 
-def _compare(*paths):
-    """The remarks of the comparison, and the notes of the reading."""
+def _compare(*paths, **changes):
+    """The comparison, its remarks, and the notes of the reading."""
     notes = []
-    (task,) = compare_tasks(CompareOptions(runs=paths), notes.append)
-    return task.comparison.study.notes, notes
+    (task,) = compare_tasks(CompareOptions(runs=paths, **changes), notes.append)
+    return task.comparison, task.comparison.study.notes, notes
 
 
-def _lines(file, rows):
-    file.parent.mkdir(exist_ok=True)
+def _log(folder, rows):
+    folder.mkdir(exist_ok=True)
+    file = folder / "samples_x.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return file
+
+
+def _logs(folder, *values):
+    """One in `a` and one in `b`."""
+    return [_log(folder / name, _lm_rows(each)) for name, each in zip("ab", values, strict=True)]
 
 
 def _lm_rows(values):
@@ -49,31 +55,26 @@ def _lm_rows(values):
 
 
 def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
-    file = _lines(tmp_path / "samples_x.jsonl", _lm_rows([1, 0, 1]))
+    file = _log(tmp_path, _lm_rows([1, 0, 1]))
     file.write_text(file.read_text()[:-20])
     log = _read(file)
     assert len(log.episodes) == 2
     assert "not JSON objects, or are cut off (1, the first samples_x.jsonl:3)" in log.notes[1]
-    (tmp_path / "columns.toml").write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
-    files = [_lines(tmp_path / n / "t.jsonl", [{"s": "", "x": 1}]) for n in ("a", "b")]
-    options = CompareOptions(runs=tuple(files), columns=tmp_path / "columns.toml")
+    columns = tmp_path / "columns.toml"
+    columns.write_text('[columns]\nsample = "s"\nscores = ["x"]\n')
+    files = [_log(tmp_path / n, [{"s": "", "x": 1}]).rename(tmp_path / n / "t.jsonl") for n in "ab"]
     with pytest.raises(DatasetError, match=r"a/t\.jsonl: holds a value that its tool does not"):
-        compare_tasks(options, lambda text: None)
-    rows = _lm_rows([1, 0])
-    a = _lines(tmp_path / "a/samples_x.jsonl", rows[:1])
-    b = _lines(tmp_path / "b/samples_x.jsonl", rows[1:])
+        _compare(*files, columns=columns)
+    a, b = (_log(tmp_path / name, [row]) for name, row in zip("ab", _lm_rows([1, 0]), strict=True))
     with pytest.raises(ConfigError, match=r"no sample in common.* a has .*; b has "):
         _compare(a, b)
-    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows([1, "0.5", None, float("nan"), 1]))
-    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows([1, 1, 1, 1, 0]))
-    _, notes = _compare(a, b)
+    a, b = _logs(tmp_path, [1, "0.5", None, float("nan"), 1], [1, 1, 1, 1, 0])
     values = "values of score that are not numbers (2, the first '0.5' in samples_x.jsonl:2)"
-    assert f"{a}: left out: {values}" in notes
+    assert f"{a}: left out: {values}" in _compare(a, b)[2]
     half = "\ud800"
     rows = _lm_rows([1, 1])
     rows[0] |= {"doc_id": f"../{half}", "arguments": [[half, {}]], "resps": [[f"{half}="]]}
-    log = _lines(tmp_path / "in" / "samples_x.jsonl", rows)
-    (run,) = import_logs([log], tmp_path / "run1", lambda text: None)
+    (run,) = import_logs([_log(tmp_path / "in", rows)], tmp_path / "run1", lambda text: None)
     assert (run.episodes, run.transcripts) == (2, 1)
     assert {path.parent.name for path in (tmp_path / "run1").rglob("*.1.jsonl")} == {"log"}
 
@@ -81,13 +82,10 @@ def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [1.7e308, 1.7e308, 1.0]])
 def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
-    rows = _lm_rows(values * 20)
-    files = [_lines(tmp_path / n / "samples_x.jsonl", rows) for n in ("a", "b")]
-    (task,) = compare_tasks(CompareOptions(runs=tuple(files)), lambda text: None)
-    tables = select_tables(task.comparison, None, ())
-    text = json.dumps(comparison_json(task.comparison, tables), allow_nan=False)
-    conditions = json.loads(text)["conditions"]
-    assert "score" in json.dumps(conditions)
+    comparison, _, _ = _compare(*_logs(tmp_path, values * 20, values * 20))
+    tables = select_tables(comparison, None, ())
+    text = json.dumps(comparison_json(comparison, tables), allow_nan=False)
+    assert "score" in json.dumps(json.loads(text)["conditions"])
 
 
 @pytest.mark.parametrize(
@@ -101,24 +99,20 @@ def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
     ],
 )
 def test_a_score_of_another_range_is_pointed_out(tmp_path, first, second, ranges):
-    a = _lines(tmp_path / "a/samples_x.jsonl", _lm_rows(first))
-    b = _lines(tmp_path / "b/samples_x.jsonl", _lm_rows(second))
-    remarks, _ = _compare(a, b)
+    _, remarks, _ = _compare(*_logs(tmp_path, first, second))
     expected = [] if ranges is None else [f"score may not mean the same in all logs: {ranges}."]
     assert [each for each in remarks if "may not mean" in each] == expected
 
 
 def test_folders_and_signs_that_no_tool_wrote(tmp_path):
-    with pytest.raises(
-        ConfigError, match=r"is not a folder of results that is known; known: logs of"
-    ):
+    with pytest.raises(ConfigError, match="is not a folder of results that is known; known: logs"):
         read_logs([tmp_path], None)
     assert parse(r'"\ud83d\ude00 \ud800 \\ud800 \uDC00\n"') == "\U0001f600 \ufffd \\ud800 \ufffd\n"
 
 
 @pytest.mark.parametrize("digits", ["1e999", "NaN", "-Infinity", "9" * 400, "9" * 5000])
 def test_a_number_beyond_a_float_is_left_out(tmp_path, digits):
-    file = _lines(tmp_path / "samples_x.jsonl", _lm_rows([0.125, 1]))
+    file = _log(tmp_path, _lm_rows([0.125, 1]))
     file.write_text(file.read_text().replace("0.125", digits))
     log = _read(file)
     assert log.episodes[0].metrics == {}
@@ -139,9 +133,8 @@ def test_a_small_parquet_file_of_millions_of_rows_is_refused(tmp_path, monkeypat
     assert file.stat().st_size < 75_000
     del rows
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    refused = r"t\.parquet: cannot be read: that took more than 25"
     for read in (lambda: read_logs([file], columns), lambda: read_table_file(file)):
-        with pytest.raises(
-            DatasetError, match=r"t\.parquet: cannot be read: that took more than 25"
-        ):
+        with pytest.raises(DatasetError, match=refused):
             read()
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB

@@ -25,14 +25,18 @@ LOGS = Path(__file__).parents[3] / "data" / "foreign" / "inspect"
 inspect_log = LazyModule("inspect_ai.log")
 
 
-def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path):
+@pytest.fixture
+def exported(tmp_path):
+    """The log of a run of ours."""
     write(source_of(a_run(tmp_path / "run")), tmp_path)
-    theirs = inspect_log.read_eval_log(str(tmp_path / "web.eval"))
-    ours = read_inspect(tmp_path / "web.eval")
-    assert [each.sample for each in ours.episodes] == [sample.id for sample in theirs.samples]
+    return tmp_path / "web.eval"
+
+
+def test_scores_tokens_and_errors_are_those_of_the_log(exported):
+    theirs, ours = inspect_log.read_eval_log(str(exported)), read_inspect(exported)
     for episode, sample in zip(ours.episodes, theirs.samples, strict=True):
+        assert (episode.sample, episode.repeat) == (sample.id, sample.epoch)
         assert (episode.failure is None) == (sample.error is None)
-        assert episode.repeat == sample.epoch
         usage = next(iter((sample.model_usage or {}).values()), None)
         if usage is not None:
             assert episode.used["output_tokens"] == usage.output_tokens
@@ -40,12 +44,11 @@ def test_scores_tokens_and_errors_are_those_of_the_log(tmp_path):
     assert set(right.metrics.values()) >= {1.0}
 
 
-def test_a_truncated_log_is_named(tmp_path):
-    write(source_of(a_run(tmp_path / "run")), tmp_path)
-    whole = (tmp_path / "web.eval").read_bytes()
-    (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DatasetError, match=r"cut\.eval: is not a log that Inspect reads"):
-        read_inspect(tmp_path / "cut.eval")
+def test_a_truncated_log_is_named(exported):
+    whole = exported.read_bytes()
+    exported.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetError, match=r"web\.eval: is not a log that Inspect reads"):
+        read_inspect(exported)
 
 
 def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path):
@@ -57,18 +60,11 @@ def test_a_log_without_usage_in_its_summaries_is_read_whole(tmp_path):
     old, new = read_inspect(tmp_path / "old.eval"), read_inspect(LOGS / "head.eval")
     assert log.stats.model_usage
     assert old.contents == new.contents
-    assert (
-        old.samples
-        == new.samples
-        == {
-            "sum-17-25": {"topic": "small"},
-            "sum-130-12": {"topic": "large"},
-            "sum-61-9": {"topic": "large"},
-        }
-    )
-    assert [e.metrics for e in old.episodes] == [e.metrics for e in new.episodes]
+    topics = {"sum-17-25": "small", "sum-130-12": "large", "sum-61-9": "large"}
+    assert old.samples == new.samples == {name: {"topic": t} for name, t in topics.items()}
+    told = [[(e.sample, e.metrics) for e in log.episodes] for log in (old, new)]
+    assert told[0] == told[1]
     assert [e.used["steps"] for e in old.episodes] == [1.0] * 6
-    assert [e.sample for e in old.episodes] == [e.sample for e in new.episodes]
 
 
 def test_a_broken_sample_is_named_and_the_others_are_read(tmp_path):
@@ -87,11 +83,8 @@ def test_a_part_that_unpacks_to_more_than_its_share_is_not_read(tmp_path, monkey
     """300 MB of spaces in a megabyte."""
     monkeypatch.setattr(child, "is_worker", False)
     monkeypatch.setitem(JOBS, "logs", JOBS["logs"]._replace(memory_mb=256))
-    bomb = tmp_path / "tool.eval"
-    with (
-        ZipFile(LOGS / "tool.eval") as log,
-        ZipFile(bomb, "w", ZIP_DEFLATED, compresslevel=1) as out,
-    ):
+    bomb, deflated = tmp_path / "tool.eval", {"compression": ZIP_DEFLATED, "compresslevel": 1}
+    with ZipFile(LOGS / "tool.eval") as log, ZipFile(bomb, "w", **deflated) as out:
         for part in log.infolist():
             with out.open(part.filename, "w", force_zip64=True) as file:
                 file.write(log.read(part))

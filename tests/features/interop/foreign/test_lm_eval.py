@@ -15,7 +15,6 @@ from agent_env.runs.run import Run
 pytestmark = pytest.mark.usefixtures("unconfined")
 
 LOGS = Path(__file__).parents[3] / "data" / "foreign" / "lm-eval"
-LINE = {"doc_id": 0, "doc": {}, "metrics": ["acc"], "acc": 1.0}
 
 
 def _user(text):
@@ -29,9 +28,20 @@ def _model(text):
 def _read(folder, **fields):
     """The conversation of a log with one line."""
     file = folder / "samples_dates_2026-11-22T10-00-00.000000.jsonl"
-    file.write_text(json.dumps({**LINE, **fields}) + "\n")
+    line = {"doc_id": 0, "doc": {}, "metrics": ["acc"], "acc": 1.0, **fields}
+    file.write_text(json.dumps(line) + "\n")
     ((episode,),) = [log.episodes for log in read_logs([file], None, with_transcripts=True)]
     return episode.transcript
+
+
+@pytest.mark.parametrize("model", ["plain", "head"])
+def test_a_mean_is_named_by_metric_and_filter_as_the_tool_does(model):
+    (file,) = (LOGS / model).glob("results_*.json")
+    results = json.loads(file.read_text())["results"]["sums"]
+    (log,) = read_logs([*(LOGS / model).glob("samples_*.jsonl")], None)
+    for name in ("exact_match,number", "exact_match,whole"):
+        values = [each.metrics[name] for each in log.episodes if name in each.metrics]
+        assert sum(values) / len(values) == pytest.approx(results[name])
 
 
 def test_a_real_log_of_a_chat_model_becomes_a_run_with_its_conversations(tmp_path):
@@ -41,58 +51,46 @@ def test_a_real_log_of_a_chat_model_becomes_a_run_with_its_conversations(tmp_pat
     run = Run.open(made.path)
     scored = scored_episodes(run, run.task, run.samples, pytest.fail)
     episode, score = next(each for each in scored if each[0].sample == "2")
-    assert episode.messages == (
-        _user("What is 130 + 12?"),
-        _model("After some thought I say 152 ."),
-    )
+    question, said = "What is 130 + 12?", "After some thought I say 152 ."
+    assert episode.messages == (_user(question), _model(said))
     assert score.answer == ("152",)
     assert score.metrics == {"exact_match,number": 0.0, "exact_match,whole": 0.0}
     (sample,) = [sample for sample in run.samples if sample.id == "2"]
-    assert (sample.gold, getattr(sample, "question", None)) == (("142",), "What is 130 + 12?")
+    assert (sample.gold, sample.question) == (("142",), question)
 
 
 def test_each_repeat_of_a_prompt_is_a_reply(tmp_path):
+    prompt = "Days of April?\n"
     transcript = _read(
         tmp_path,
-        arguments={"gen_args_0": {"arg_0": "Days of April?\n", "arg_1": {"until": ["\n"]}}},
+        arguments={"gen_args_0": {"arg_0": prompt, "arg_1": {"until": ["\n"]}}},
         resps=[[" 30 days", " 31"]],
         filtered_resps=["30"],
         target="30",
     )
-    assert transcript == Transcript(
-        messages=(_user("Days of April?\n"), _model(" 30 days"), _model(" 31")),
-        prompt=1,
-        question="Days of April?\n",
-        gold="30",
-        answer="30",
-    )
+    messages = (_user(prompt), _model(" 30 days"), _model(" 31"))
+    assert transcript == Transcript(messages, prompt=1, question=prompt, gold="30", answer="30")
 
 
 def test_likelihoods_of_continuations_are_one_reply(tmp_path):
+    continuations = enumerate((" 30 days", " 31 days"))
     transcript = _read(
         tmp_path,
         arguments={
-            "gen_args_0": {"arg_0": "April has", "arg_1": " 30 days"},
-            "gen_args_1": {"arg_0": "April has", "arg_1": " 31 days"},
+            f"gen_args_{n}": {"arg_0": "April has", "arg_1": text} for n, text in continuations
         },
         resps=[[["-8.0", "False"]], [["-9.0", "False"]]],
         filtered_resps=[["-8.0", "False"], ["-9.0", "False"]],
         target="0",
     )
-    assert transcript.messages == (
-        _user("April has"),
-        _model("0: 30 days (log-likelihood -8.0)\n1: 31 days (log-likelihood -9.0)"),
-    )
+    said = "0: 30 days (log-likelihood -8.0)\n1: 31 days (log-likelihood -9.0)"
+    assert transcript.messages == (_user("April has"), _model(said))
     assert (transcript.gold, transcript.answer) == ("0", None)
 
 
 def test_worked_examples_belong_to_the_prompt_and_lists_of_older_versions_are_read(tmp_path):
-    chat = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "2 + 2?"},
-        {"role": "assistant", "content": "4"},
-        {"role": "user", "content": "3 + 4?"},
-    ]
+    turns = (("system", "Be brief."), ("user", "2 + 2?"), ("assistant", "4"), ("user", "3 + 4?"))
+    chat = [{"role": role, "content": content} for role, content in turns]
     transcript = _read(
         tmp_path,
         arguments=[[json.dumps(chat), {"until": []}]],

@@ -50,16 +50,12 @@ def model_of(policy):
             for t in tools
         )
         options = ReplyOptions("none" if choice == "none" else "auto")
-        reply = policy(
-            tuple(inspect_chat.from_inspect(message) for message in messages), specs, options
-        )
+        reply = policy(tuple(map(inspect_chat.from_inspect, messages)), specs, options)
         stop = inspect_chat.STOPS.get(reply.finish_reason or "", "model_length")
         message = inspect_chat.to_inspect(reply.message, "reference")
-        return inspect_model.ModelOutput(
-            model="reference",
-            choices=[inspect_model.ChatCompletionChoice(message=message, stop_reason=stop)],
-            usage=inspect_chat.to_usage(reply.usage),
-        )
+        choices = [inspect_model.ChatCompletionChoice(message=message, stop_reason=stop)]
+        usage = inspect_chat.to_usage(reply.usage)
+        return inspect_model.ModelOutput(model="reference", choices=choices, usage=usage)
 
     return inspect_model.get_model("mockllm/reference", custom_outputs=output, memoize=False)
 
@@ -119,10 +115,9 @@ def _result(sample):
 
 
 def _ours(asked, folder):
-    for family, parameters in asked.items():
-        own = {**parameters, "conditions": parameters["condition"]}
-        own["limit"] = own.pop("count", None)
-        del own["condition"]
+    for family, given in asked.items():
+        own = {name: value for name, value in given.items() if name not in ("condition", "count")}
+        own |= {"conditions": given["condition"], "limit": given.get("count")}
         ae.run_sync(family, model=policy, out=folder / family, progress=False, **own)
         for episode, score in score_folder(Run(folder / family), print):
             result = dict(score.metrics), episode.steps, episode.tool_calls
@@ -170,15 +165,13 @@ def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path):
     error = samples.pop("error")
     assert (error.error.message, error.scores) == ("ValueError('no such server')", {})
     episodes = {name: s.store["agent_env_episode"] for name, s in samples.items()}
-    facts = {n: (e["stop_reason"], e["steps"], e["tool_calls"]) for n, e in episodes.items()}
-    assert facts == {
-        "text": ("answered", 2, 1),
-        "message limit": ("steps", 2, 2),
-        "our limit": ("steps", 3, 2),
-        "context": ("context", 1, 1),
+    keys = ("stop_reason", "steps", "tool_calls", "answer")
+    assert {name: [e[key] for key in keys] for name, e in episodes.items()} == {
+        "text": ["answered", 2, 1, "MY ANSWER: 1066-10-14"],
+        "message limit": ["steps", 2, 2, "Let me see."],
+        "our limit": ["steps", 3, 2, "Let me see."],
+        "context": ["context", 1, 1, "Let me see."],
     }
-    said = [episode["answer"] for episode in episodes.values()]
-    assert said == ["MY ANSWER: 1066-10-14", *["Let me see."] * 3]
     assert samples["message limit"].limit.type == "message"
     tools = [event.function for event in samples["our limit"].events if event.event == "tool"]
     assert tools == ["calendars", "calendars"]

@@ -30,14 +30,12 @@ def test_parameters_are_those_of_one_condition_as_yaml_gives_them():
     [
         ({"conut": 3}, "-T conut: there is no such parameter; did you mean count?"),
         ({"temperature": 1}, "-T temperature: Inspect has an option for it: --temperature"),
-        (
-            {"tokenizer": "x"},
-            "-T tokenizer: agent-env run has this option; its tasks in Inspect do not",
-        ),
+        ({"tokenizer": "x"}, "-T tokenizer: agent-env run has this option; its tasks in Inspect "
+         "do not"),
         ({"condition": ["web", "python"]}, "-T condition=web,python: name one, as a log has one"),
         ({"count": 0}, "count=0: must be greater than or equal to 1"),
     ],
-)
+)  # fmt: skip
 def test_mistakes_are_told(parameters, problem):
     with pytest.raises(ConfigError) as raised:
         _options(**parameters)
