@@ -156,7 +156,7 @@ HEADERS, _ = forever(b"X-More: 1234567890\r\n" * 1000, b"HTTP/1.1 200 OK\r\n")
         (MOVED + b"http://\xff\xfe/\r\n\r\n", ""),
         (MOVED + b"\r\n\r\n", ""),
     ],
-    ids=lambda value: str(value)[:60],
+    ids=lambda value: None if callable(value) else str(value)[:60],
 )
 def test_what_is_no_page_or_no_proper_http_is_an_error(answer, said):
     assert said in refused({"/": answer})
