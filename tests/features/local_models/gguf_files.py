@@ -2,8 +2,6 @@
 
 import struct
 
-TEMPLATE = {"tokenizer.chat_template": "{{ messages }}"}
-
 
 def gguf(entries, version=3):
     """The header of a GGUF file with these entries: texts, whole numbers and lists of texts."""
@@ -21,16 +19,12 @@ def gguf(entries, version=3):
 
 def small_model(folder, name="tiny.gguf", **others):
     """A file that claims to be an instruct model."""
-    entries = {
-        "general.architecture": "llama",
-        "general.name": "Tiny",
-        "general.file_type": 3,
-        "general.license": "apache-2.0",
-        "tokenizer.ggml.tokens": ["a", "b"],
-        "llama.context_length": 2048,
-    }
+    named = {"architecture": "llama", "name": "Tiny", "file_type": 3, "license": "apache-2.0"}
+    entries = {f"general.{field}": value for field, value in named.items()}
+    entries |= {"tokenizer.ggml.tokens": ["a", "b"], "llama.context_length": 2048}
+    entries |= {"tokenizer.chat_template": "{{ messages }}"}
     file = folder / name
-    file.write_bytes(gguf(entries | TEMPLATE | others))
+    file.write_bytes(gguf(entries | others))
     return file
 
 

@@ -27,22 +27,21 @@ from agent_env.records.reach import Reach
 from agent_env.wiring.trust import own_call
 
 TINY = Path(__file__).with_name("tiny_server.py")
+MEMORY = "take a smaller model or quantisation, a shorter context, or free some memory"
+NO_MEMORY = "ValueError: No available memory for the cache blocks."
+CUT = (
+    "tensor 'blk.11.ffn_up.weight' data is not within the file bounds, model is corrupted or "
+    "incomplete"
+)
 SERVER = shlex.join(["exec", sys.executable, "-I", "-S", str(TINY)])
 
 
 def tiny(folder, words="", before=""):
     """A server that is not started yet, its port, and what it will have told."""
     port, notes = free_port(), list[str]()
-    command = f"{before}{SERVER} {port} {words}"
-    made = ServerProcess(
-        command,
-        {},
-        f"http://127.0.0.1:{port}/v1",
-        folder / "server.log",
-        notes.append,
-        permit=own_call(),
-    )
-    return made, port, notes
+    command, url = f"{before}{SERVER} {port} {words}", f"http://127.0.0.1:{port}/v1"
+    log = folder / "server.log"
+    return ServerProcess(command, {}, url, log, notes.append, permit=own_call()), port, notes
 
 
 def pids(log):
@@ -56,22 +55,22 @@ def is_alive(pid):
         return False
 
 
-async def eventually(is_so):
-    for _ in range(1000):
-        if await is_so():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("not after 20 s")
-
-
 async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(tmp_path):
     server, port, _ = tiny(tmp_path, before="setsid sleep 60 & echo pid $!; ")
     await server.start()
-    assert await server.is_up()
-    assert not is_free(port)
+    assert (await server.is_up(), is_free(port)) == (True, False)
     await server.close()
     assert [is_alive(pid) for pid in pids(tmp_path / "server.log")] == [False, False]
     assert is_free(port)
+
+
+async def until(is_so):
+    """Whether it is so within 20 seconds."""
+    for _ in range(1000):
+        if await is_so():
+            return True
+        await asyncio.sleep(0.02)
+    return False
 
 
 async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(tmp_path, monkeypatch):
@@ -79,44 +78,33 @@ async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(tmp_p
     server, _, notes = tiny(tmp_path)
     await server.start()
     log = tmp_path / "server.log"
+
+    async def is_up_again():
+        return len(pids(log)) == 2 and await server.is_up()
+
+    async def is_given_up():
+        await server.is_up()
+
     os.kill(pids(log)[0], 9)
-    await eventually(lambda: _has(lambda: len(pids(log)) == 2))
-    await eventually(server.is_up)
+    assert await until(is_up_again)
     assert notes == [
-        "the model's server ended and is started again: killed by signal 9, usually for want of "
-        "memory: take a smaller model or quantisation, a shorter context, or free some memory"
+        f"the model's server ended and is started again: killed by signal 9, usually for want of "
+        f"memory: {MEMORY}"
     ]
     os.kill(pids(log)[1], 9)
     with pytest.raises(RunStopped, match=r"server ended 2 times, the last time: killed by signal"):
-        await eventually(lambda: _up_or_gone(server))
+        await until(is_given_up)
     await server.close()
 
 
-def _taken(log):
-    text = Path(log).read_text()
-    os.unlink(log)
-    return text
-
-
-async def _has(is_so):
-    return is_so()
-
-
-async def _up_or_gone(server):
-    await server.is_up()
-    return False
-
-
-async def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(tmp_path):
+def test_a_server_that_ends_while_it_loads_is_a_mistake_with_its_reason_and_log(tmp_path):
     server, _, _ = tiny(tmp_path, "unable to allocate 9 GB")
     with pytest.raises(ConfigError) as caught:
-        await server.start()
+        asyncio.run(server.start())
     reason, _, log = str(caught.value).partition("; its log: ")
-    assert reason == (
-        "the model's server did not start: unable to allocate 9 GB; take a smaller model or "
-        "quantisation, a shorter context, or free some memory"
-    )
-    assert "unable to allocate" in _taken(log)
+    assert reason == f"the model's server did not start: unable to allocate 9 GB; {MEMORY}"
+    assert "unable to allocate" in Path(log).read_text()
+    os.unlink(log)
 
 
 async def test_a_server_is_not_started_where_something_answers_already(tmp_path):
@@ -124,9 +112,9 @@ async def test_a_server_is_not_started_where_something_answers_already(tmp_path)
     await first.start()
     url, log = f"http://127.0.0.1:{port}/v1", tmp_path / "b"
     second = ServerProcess("true", {}, url, log, print, permit=own_call())
-    with pytest.raises(ConfigError, match=f"something answers at http://127.0.0.1:{port}/v1 alre"):
+    with pytest.raises(ConfigError, match=f"something answers at {url} alre"):
         await second.start()
-    assert not (tmp_path / "b").exists()
+    assert not log.exists()
     await first.close()
 
 
@@ -167,9 +155,6 @@ def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_wh
         served_permit(command_alone, "serve", "http://far.example/v1")
 
 
-MEMORY = "take a smaller model or quantisation, a shorter context, or free some memory"
-
-
 @pytest.mark.parametrize(
     ("code", "log", "reason"),
     [
@@ -180,18 +165,8 @@ MEMORY = "take a smaller model or quantisation, a shorter context, or free some 
             "E llama_model_load: error loading model: unknown model architecture: 'lxama'; this "
             "server does not know it; install a newer one, or serve the model by another",
         ),
-        (
-            1,
-            "tensor 'blk.11.ffn_up.weight' data is not within the file bounds, model is corrupted "
-            "or incomplete",
-            "tensor 'blk.11.ffn_up.weight' data is not within the file bounds, model is corrupted "
-            "or incomplete; the model's file is damaged or cut off; fetch it again",
-        ),
-        (
-            1,
-            "ValueError: No available memory for the cache blocks.",
-            f"ValueError: No available memory for the cache blocks.; {MEMORY}",
-        ),
+        (1, CUT, f"{CUT}; the model's file is damaged or cut off; fetch it again"),
+        (1, NO_MEMORY, f"{NO_MEMORY}; {MEMORY}"),
         (137, "loading", f"killed by signal 9, usually for want of memory: {MEMORY}"),
         (-9, "", f"killed by signal 9, usually for want of memory: {MEMORY}"),
         (139, "one\ntwo", "ended by SIGSEGV, its last words: two"),

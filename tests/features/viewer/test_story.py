@@ -17,15 +17,17 @@ def told(path, *events):
     return story(read_trace(next(folder.traces())), None)
 
 
+def call_of(i):
+    return ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}')
+
+
 def asked(*ids):
-    calls = tuple(ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}') for i in ids)
-    reply = Reply(message=Message(role="assistant", tool_calls=calls))
+    reply = Reply(message=Message(role="assistant", tool_calls=tuple(map(call_of, ids))))
     return ModelCalled, {"request": "0", "reply": reply, "latency_s": 1.0}
 
 
 def gave(i, output):
-    call = ToolCall(id=i, name="python", arguments=f'{{"code": "{i}"}}')
-    return ToolCalled, {"call": call, "result": Result(output=output), "duration_s": 0.5}
+    return ToolCalled, {"call": call_of(i), "result": Result(output=output), "duration_s": 0.5}
 
 
 FAILED = ModelCalled, {"request": "0", "error": "busy", "status": 429, "wait_s": 2.0,
@@ -37,10 +39,8 @@ def test_steps_stand_in_order_and_episodes_part_where_they_differ(tmp_path):
     assert [[c.output for c in s.calls] for s in found.steps] == [["1", "2"], [None]]
     assert [s.tools_s for s in found.steps] == [1.0, 0.0]
     found = told(tmp_path, FAILED, FAILED, asked(), FAILED)
-    assert [(s.number, len(s.failures), s.model is None) for s in found.steps] == [
-        (1, 2, False), (2, 1, True),
-    ]  # fmt: skip
-    assert found.recording.end is None
+    steps = [(s.number, len(s.failures), s.model is None) for s in found.steps]
+    assert (steps, found.recording.end) == ([(1, 2, False), (2, 1, True)], None)
     events = told(tmp_path, asked(), FAILED).recording.events
     later = [
         event.model_copy(update={"at": f"2026-01-01T00:00:{second:02}+00:00"})
@@ -48,23 +48,17 @@ def test_steps_stand_in_order_and_episodes_part_where_they_differ(tmp_path):
     ]
     assert [step.starts_s for step in story(later, None).steps] == [0.0, 1.9]
     resumed = EpisodeResumed, {"steps": 1, "model": "other"}
-    found = told(tmp_path, asked(), resumed, asked())
-    assert found.steps[1].said == [
-        "Went on here after 1 recorded steps.",
-        "From here on the model is other.",
-    ]
-
-    def of(text):
-        return arguments(ToolCall(id="1", name="x", arguments=text))
-
-    assert of('{"code": "1\\n2", "n": 3}') == (("code", "1\n2"), ("n", "3"))
-    assert of("{broken") == (("", "{broken"),)
-    assert of("[1]") == (("", "[1]"),)
-    assert of("[" * 100_000) == (("", "[" * 100_000),)
+    assert told(tmp_path, asked(), resumed, asked()).steps[1].said == [
+        "Went on here after 1 recorded steps.", "From here on the model is other.",
+    ]  # fmt: skip
+    for text, shown in (
+        ('{"code": "1\\n2", "n": 3}', (("code", "1\n2"), ("n", "3"))),
+        *((text, (("", text),)) for text in ("{broken", "[1]", "[" * 100_000)),
+    ):
+        assert arguments(ToolCall(id="1", name="x", arguments=text)) == shown
     one = told(tmp_path, asked("a"), gave("a", "1"), asked("b"), gave("b", "2"))
     two = told(tmp_path, asked("a"), gave("a", "1"), asked("b"), gave("b", "3"), asked())
     lines = aligned([one, two])
     assert [line.same for line in lines] == [True, False, False]
     assert lines[2].steps[0] is None
-    assert parted_at(lines) == 2
-    assert parted_at(aligned([one, one])) is None
+    assert (parted_at(lines), parted_at(aligned([one, one]))) == (2, None)

@@ -1,18 +1,15 @@
 """The viewer and the report in a real browser; skipped where there is none."""
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
 from agent_env.analysis.comparison import Comparison, Options
 from agent_env.analysis.report import chapter_of, report_of
+from agent_env.episodes.run_folder import RunFolder
 from tests.analysis.simulated import Plant, study
 from tests.features.viewer import stage
 from tests.programs import needs, path_of
-
-if TYPE_CHECKING:
-    pass
 
 HOSTILE = "</pre><script>window.hacked=1</script><img src=http://127.0.0.9/x onerror=hacked=1>"
 
@@ -85,34 +82,31 @@ def test_the_policy_stops_script_that_got_in_all_the_same(browser, client):
 
 
 def test_keys_filters_and_colours_lead_choose_and_stay(page):
+    def press(keys, address):
+        for key in keys:
+            page.keyboard.press(key)
+        page.wait_for_url(address)
+
     page.goto("/run/one/")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/run/one/episode/web/s2.1")
-    page.keyboard.press("p")
-    page.wait_for_url("**/run/one/episode/web/s1.1")
-    page.keyboard.press("u")
-    page.wait_for_url("**/run/one/")
+    press(["j", "j", "Enter"], "**/run/one/episode/web/s2.1")
+    press("p", "**/run/one/episode/web/s1.1")
+    press("u", "**/run/one/")
     page.goto("/run/one/sample/s1")
     assert page.locator("button.compare").is_disabled()
-    for _ in range(2):
-        page.keyboard.press("j")
-        page.keyboard.press("x")
-    page.keyboard.press("c")
-    page.wait_for_url("**/side?e=**")
+    press("jxjxc", "**/side?e=**")
     assert page.locator("table.side thead th").count() == 3
     assert "differ from step 2 on" in page.inner_text("main")
     page.goto("/run/two/")
     page.select_option("select[name=verdict]", "right")
     page.wait_for_url("**/run/two/?verdict=right")
     assert page.locator("tr[data-row]").count() == 0
+    colour = "getComputedStyle(document.body).backgroundColor"
     page.goto("/")
-    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    before = page.evaluate(colour)
     page.keyboard.press("t")
-    after = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    after = page.evaluate(colour)
     page.goto("/run/one/")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after != before
+    assert page.evaluate(colour) == after != before
 
 
 @pytest.mark.parametrize("address", ["/", "/run/one/", "/run/one/episode/web/s2.1"])
@@ -123,11 +117,9 @@ def test_no_page_is_wider_than_a_phone(page, address):
 
 
 def test_new_steps_appear_while_one_looks(page, tmp_path_factory, client):
-    from agent_env.episodes.run_folder import RunFolder
-
-    root = next(tmp_path_factory.getbasetemp().glob("runs*/going"))
-    with RunFolder(root).locked():
-        trace = stage.begin(RunFolder(root), "g2")
+    folder = RunFolder(next(tmp_path_factory.getbasetemp().glob("runs*/going")))
+    with folder.locked():
+        trace = stage.begin(folder, "g2")
         page.goto("/run/going/episode/web/g2.1")
         assert page.locator("article.step").count() == 0
         stage.step(trace, "war", "just found")
@@ -137,15 +129,15 @@ def test_new_steps_appear_while_one_looks(page, tmp_path_factory, client):
 
 
 def test_the_default_name_of_a_run_stands_on_one_line(browser, tmp_path):
-    stage.make_run(tmp_path / "time-puzzles-compatible-gpt-5-mini-20261121-154700", ["s1"])
-    stage.make_run(tmp_path / "b", ["s1"])
+    for name in ("time-puzzles-compatible-gpt-5-mini-20261121-154700", "b"):
+        stage.make_run(tmp_path / name, ["s1"])
     with stage.viewer(tmp_path) as client:
         page = browser.new_page(viewport={"width": 1400, "height": 800})
         page.goto(str(client.base_url))
-        tall = page.locator("[data-row]").first.bounding_box()
-        low = page.locator("[data-row]").last.bounding_box()
+        rows = page.locator("[data-row]")
+        tall, low = (row.bounding_box()["height"] for row in (rows.first, rows.last))
         page.close()
-    assert tall["height"] < low["height"] + 5
+    assert tall < low + 5
 
 
 @pytest.fixture
@@ -153,12 +145,10 @@ def report(browser, tmp_path):
     """The page of a report on two models, one of them of a hostile name; it loads nothing."""
     made = study(Plant(samples=30), {"base": 0.0, "web": 0.2}, ("a", HOSTILE), seed=1)
     folder = stage.make_run(tmp_path / "run", ["s1"], model=HOSTILE)
-    file = tmp_path / "report.html"
-    comparison = Comparison(made, Options())
-    chapter = chapter_of(comparison, {HOSTILE: folder.manifest})
+    file, seen = tmp_path / "report.html", []
+    chapter = chapter_of(Comparison(made, Options()), {HOSTILE: folder.manifest})
     file.write_text(report_of([chapter], HOSTILE))
     page = browser.new_page(viewport={"width": 1280, "height": 800})
-    seen = []
     page.on("console", lambda message: seen.append(message.text))
     page.on("request", lambda request: seen.append(request.url))
     page.goto(file.as_uri())
@@ -184,20 +174,20 @@ def test_the_report_is_a_page_that_sorts_filters_and_prints(report):
         head.click()
         texts = table.locator(f"tbody tr td:nth-child({column + 1})").all_inner_texts()
         found.append([float(text.split()[0]) for text in texts])
-    assert found[0] == sorted(found[0], reverse=True)
-    assert found[1] == sorted(found[0])
+    assert found == [sorted(found[0], reverse=True), sorted(found[0])]
     assert not report.locator("#method .settings").is_visible()
     report.evaluate("location.hash = 'method'")
-    report.fill("#method .settings input", "sandbox")
-    assert report.locator("#method .settings tbody tr:visible").count() == 0
-    report.fill("#method .settings input", "seed")
-    assert report.locator("#method .settings tbody tr:visible").all_inner_texts() == ["seed\t1"]
+    for text, shown in (("sandbox", []), ("seed", ["seed\t1"])):
+        report.fill("#method .settings input", text)
+        assert report.locator("#method .settings tbody tr:visible").all_inner_texts() == shown
 
 
 def test_the_report_is_printed_on_few_pages_with_what_a_reader_opened(report):
-    pages = [len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True)))]
+    def pages():
+        return len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True)))
+
+    before = pages()
     assert not report.locator("#method").evaluate("each => each.open")
     report.evaluate("document.querySelectorAll('details').forEach(each => { each.open = true; })")
-    pages.append(len(re.findall(rb"/Type\s*/Page\b", report.pdf(prefer_css_page_size=True))))
-    assert 1 <= pages[0] < pages[1] <= 7
-    assert pages[0] <= 4
+    assert 1 <= before < pages() <= 7
+    assert before <= 4
