@@ -96,30 +96,30 @@ class Wiki:
         if query.get("meta") == "siteinfo":
             return {"query": {"general": {"articlepath": "/wiki/$1", "lang": "en"}}}
         if query.get("list") == "logevents":
-            title = query["letitle"]
             events = [{"type": "move", "params": {"target_title": new}, "timestamp": at}
-                      for at, old, new in self.moves if old == title]  # fmt: skip
+                      for at, old, new in self.moves if old == query["letitle"]]  # fmt: skip
             events += [{"type": "delete", "timestamp": at}
-                       for at, old in self.deletions if old == title]  # fmt: skip
+                       for at, old in self.deletions if old == query["letitle"]]  # fmt: skip
             return {"query": {"logevents": sorted(events, key=lambda e: e["timestamp"])[::-1]}}
         if (query["rvdir"], query["rvlimit"], query["rvslots"]) != ("older", "1", "main"):
             return refusal("asked in another way")
         if not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", query["rvstart"]):
             return refusal("badtimestamp")
-        title = query["titles"]
-        if "[" in title:
-            return {"query": {"pages": [{"title": title, "invalid": True}]}}
-        if title not in self.articles:
-            return {"query": {"pages": [{"title": title, "missing": True}]}}
-        rows = [row for row in self.articles[title] if row[0] <= query["rvstart"]]
-        revisions = [
-            {"timestamp": at, "slots": {"main": {"texthidden": True} if text is None else
-                                        {"contentmodel": "wikitext", "content": text}}}
-            for at, text in rows[-1:]
-        ]  # fmt: skip
-        return {
-            "query": {"pages": [{"title": title, **({"revisions": revisions} if rows else {})}]}
-        }
+        return {"query": {"pages": [{"title": query["titles"]} | self.page(query)]}}
+
+    def page(self, query):
+        """What the answer says of the article beside its title."""
+        if "[" in query["titles"]:
+            return {"invalid": True}
+        if query["titles"] not in self.articles:
+            return {"missing": True}
+        rows = [row for row in self.articles[query["titles"]] if row[0] <= query["rvstart"]]
+        if not rows:
+            return {}
+        at, text = rows[-1]
+        written = {"contentmodel": "wikitext", "content": text}
+        main = {"texthidden": True} if text is None else written
+        return {"revisions": [{"timestamp": at, "slots": {"main": main}}]}
 
 
 def refusal(code):

@@ -36,24 +36,22 @@ def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(text, cod
     assert decode(text.encode(codec), header) == text
 
 
+META = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">'
+XML = '<?xml version="1.0" encoding="koi8-r"?>'
+
+
 @pytest.mark.parametrize(
-    "declared",
-    [
-        '<meta charset="koi8-r">',
-        "<META CHARSET=koi8-r>",
-        '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">',
-        '<?xml version="1.0" encoding="koi8-r"?>',
-    ],
+    "declared", ['<meta charset="koi8-r">', "<META CHARSET=koi8-r>", META, XML]
 )
 def test_a_page_declares_its_own(declared):
     page = f"<!doctype html>{declared}<p>{RUSSIAN}"
     assert decode(page.encode("koi8-r"), "text/html") == page
 
 
-@pytest.mark.parametrize(
-    "lie",
-    ["utf-8", "ascii", "latin1", "gbk", "hex", "punycode", "unicode_escape", "x", "zip", "idna"],
-)
+LIES = "utf-8 ascii latin1 gbk hex punycode unicode_escape x zip idna".split()
+
+
+@pytest.mark.parametrize("lie", LIES)
 def test_an_announcement_that_cannot_be_is_passed_over(lie):
     page = f'<meta charset="{lie}"><p>{FRENCH}'
     assert decode(page.encode(), f"text/html; charset={lie}") == page
@@ -82,8 +80,6 @@ def test_any_bytes_give_a_text_soon_and_a_stray_one_spoils_one_letter():
 def test_a_fetched_page_is_read_in_its_encoding():
     body = f"<html><title>{RUSSIAN}</title><body><p>{RUSSIAN}</p></body></html>".encode("cp1251")
     page = fetched({"/": reply(body, "text/html; charset=windows-1251")})
-    assert page.title == RUSSIAN.strip()
-    assert page.text == RUSSIAN.strip()
-    assert page.body == body
+    assert (page.title, page.text, page.body) == (RUSSIAN.strip(), RUSSIAN.strip(), body)
     plain = fetched({"/": reply(RUSSIAN.encode("cp1251"), "text/plain; charset=windows-1251")})
     assert plain.text == RUSSIAN

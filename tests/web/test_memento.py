@@ -1,7 +1,6 @@
 """Pages of a web archive: the version of the day or before, by every way in which archives name it,
 and a run's web over one, recorded and served again."""
 
-import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
@@ -12,6 +11,7 @@ from agent_env.web.memento import MementoFetcher
 from agent_env.web.opened import ProviderAccess, open_frozen, open_live
 from agent_env.wiring.trust import own_call, own_plugins
 from agent_env.wiring.web import WebOptions, settings_of
+from tests.loops import in_loop
 from tests.web.archives import Archive
 from tests.web.test_fetch import serving
 
@@ -37,27 +37,22 @@ VERSIONS = {
 }
 
 
-def reads(archive, *asks):
+@in_loop
+async def reads(archive, *asks):
     """What each (day, path) gives: text, time and address, or what is told."""
-
-    async def read(site):
-        archive.site = site
-        host = site.url.removeprefix("http://")
-        results = []
+    results = []
+    async with serving(archive) as archive.site:
+        url = archive.site.url
         for day, path in asks:
-            http = HttpFetcher(permit=own_call(), open_hosts=frozenset({host}))
+            http = HttpFetcher(
+                permit=own_call(), open_hosts=frozenset({url.removeprefix("http://")})
+            )
             try:
-                page = await MementoFetcher(http, day, f"{site.url}/web").fetch(TOWN + path)
+                page = await MementoFetcher(http, day, f"{url}/web").fetch(TOWN + path)
                 results.append((page.text, page.valid_from, page.url.removeprefix(TOWN)))
             except ToolError as exc:
                 results.append(str(exc))
-        return results
-
-    async def run():
-        async with serving(archive) as site:
-            return await read(site)
-
-    return asyncio.run(run())
+    return results
 
 
 @pytest.mark.parametrize("archive", [
@@ -89,37 +84,34 @@ def test_archived_redirects_are_followed_within_the_day_and_archived_errors_told
     ]  # fmt: skip
 
 
-def test_a_web_recorded_as_of_two_days_is_served_as_of_each(tmp_path):
+async def test_a_web_recorded_as_of_two_days_is_served_as_of_each(tmp_path):
     file = tmp_path / "pages.db"
 
-    async def text(day, site, archive_is_up):
+    async def text(day, gate=None):
+        """The page of the day, and the hits of a search, where the archive is away."""
         async with AsyncExitStack() as stack:
-            if archive_is_up:
-                gate = f"memento={site.url}/web/"
+            if gate:
                 options = WebOptions("record", "searxng=http://127.0.0.1:9", gate, file, day)
-                web = await open_live(
-                    settings_of(options), ProviderAccess(), file, print, stack, own_plugins()
-                )
+                access = ProviderAccess(), file, print, stack, own_plugins()
+                web = await open_live(settings_of(options), *access)
             else:
                 options = WebOptions("frozen", pages=file, as_of=day, search="stored")
                 web = open_frozen(settings_of(options), file, stack)
             first = (await web.fetcher.fetch(TOWN)).text
-            hits = [] if archive_is_up else await web.search.search("boris", 3)
-            return first, [hit.snippet for hit in hits]
+            return first, [] if gate else [
+                hit.snippet for hit in await web.search.search("boris", 3)
+            ]
 
-    async def run():
-        archive = Archive(VERSIONS)
-        async with serving(archive) as archive.site:
-            live = [await text(day, archive.site, True) for day in ("2015-07-02", "2015-07-03")] * 2
-            count = len(archive.site.heads)
-            again = [await text(day, archive.site, False) for day in ("2015-07-02", "2015-07-03")]
-            assert len(archive.site.heads) == count
-        return [page for page, _ in live], again
-
+    days, archive = ("2015-07-02", "2015-07-03"), Archive(VERSIONS)
+    async with serving(archive) as archive.site:
+        gate = f"memento={archive.site.url}/web/"
+        live = [await text(day, gate) for day in days * 2]
+        count = len(archive.site.heads)
+        again = [await text(day) for day in days]
+        assert len(archive.site.heads) == count
     boris = "Boris, see http://town.example/x"
-    assert asyncio.run(run()) == (
-        [boris, "Clara"] * 2, [(boris, [boris]), ("Clara", [])],
-    )  # fmt: skip
+    assert live == [(boris, []), ("Clara", [])] * 2
+    assert again == [(boris, [boris]), ("Clara", [])]
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,13 @@
 """Tantivy finds what FTS5 finds, and is made once for each content."""
 
 import asyncio
-import sqlite3
 
 import pytest
 
 from agent_env.features.facts.fiction.world import make_world
 from agent_env.features.facts.sealed import as_page
 from agent_env.features.facts.site.render import render_all
+from agent_env.testing import page
 from agent_env.web import built as sealed_index
 from agent_env.web.built import MARK, TantivyText, index_of, make_index
 from agent_env.web.full_text import FullText, words_of
@@ -28,13 +28,16 @@ def index(tmp_path_factory):
     return TantivyText.build(stored(tmp_path_factory.mktemp("index") / "i.db", PAGES), print)
 
 
+@pytest.fixture(scope="module")
+def fts5():
+    return FullText.in_memory(PAGES)
+
+
 def find(index, query, limit=5):
     return asyncio.run(index.search(query, limit))
 
 
-def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index):
-    fts5 = FullText(sqlite3.connect(":memory:"))
-    fts5.add(PAGES)
+def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index, fts5):
     common = all_ = 0
     for query in [row.person for row in WORLD.people] + [row.event for row in WORLD.events]:
         ours, theirs = ({hit.url for hit in find(i, query, 10)} for i in (index, fts5))
@@ -43,18 +46,15 @@ def test_it_finds_the_pages_of_a_person_and_of_an_event_as_fts5_does(index):
     assert common / all_ > 0.6
 
 
-def page_with(url, title, text):
-    return PAGES[0].model_copy(update={"url": url, "title": title, "text": text})
-
-
 def test_the_page_titled_as_the_query_comes_before_shorter_pages_that_say_it_more_often(tmp_path):
-    pages = [
-        page_with("https://a.example/1", "Ola Berg", "Ola was born. " + "She painted. " * 400),
-        page_with("https://a.example/2", "Ola Berg as mayor begins", "Ola Berg, mayor Ola Berg."),
-        page_with("https://a.example/3", "Ola Berg as mayor ends", "Ola Berg, mayor Ola Berg."),
-    ]
-    fts5 = FullText.in_memory(pages)
-    for index in (fts5, TantivyText.build(stored(tmp_path / "i.db", pages), print)):
+    rows = (
+        ("Ola Berg", "Ola was born. " + "She painted. " * 400),
+        ("Ola Berg as mayor begins", "Ola Berg, mayor Ola Berg."),
+        ("Ola Berg as mayor ends", "Ola Berg, mayor Ola Berg."),
+    )
+    pages = [page(f"https://a.example/{n}", text, title) for n, (title, text) in enumerate(rows, 1)]
+    other = FullText.in_memory(pages)
+    for index in (other, TantivyText.build(stored(tmp_path / "i.db", pages), print)):
         assert [hit.url[-1] for hit in find(index, "Ola Berg", 2)] == ["1", "2"]
         assert [hit.url[-1] for hit in find(index, "Ola Berg mayor ends", 1)] == ["3"]
 
@@ -64,8 +64,7 @@ def test_no_query_breaks_it(index, query):
     assert isinstance(find(index, query), list)
 
 
-def test_it_gives_the_pages_with_all_words_as_fts5_does(index):
-    fts5 = FullText.in_memory(PAGES)
+def test_it_gives_the_pages_with_all_words_as_fts5_does(index, fts5):
     for row in WORLD.events[:20]:
         words = words_of(row.event)
         assert sorted(index.with_words(words)) == sorted(fts5.with_words(words)) != []

@@ -1,13 +1,12 @@
 """Articles of a wiki as of a day: their revision, and what was renamed, deleted, hidden."""
 
-import asyncio
-
 import pytest
 
 from agent_env.errors import ToolError
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.wiki_revisions import WikiRevisions, readable
 from agent_env.wiring.trust import own_call
+from tests.loops import in_loop
 from tests.web.archives import Wiki
 from tests.web.test_fetch import reply, serving
 
@@ -28,21 +27,17 @@ WIKI = Wiki(
 )  # fmt: skip
 
 
-def read(day, title, answers=WIKI):
-    async def run():
-        async with serving(answers) as site:
-            host = site.url.removeprefix("http://")
-            http = HttpFetcher(
-                permit=own_call(), open_hosts=frozenset({host}), obey_robots=False
-            )  # fmt: skip
-            try:
-                page = await WikiRevisions(http, day).fetch(f"{site.url}/wiki/{title}")
-            except ToolError as exc:
-                return str(exc).replace(site.url, "")
-            return (page.text.replace(site.url, ""), page.title, page.url.removeprefix(site.url),
-                    page.valid_from, page.held_until)  # fmt: skip
-
-    return asyncio.run(run())
+@in_loop
+async def read(day, title, answers=WIKI):
+    async with serving(answers) as site:
+        host = frozenset({site.url.removeprefix("http://")})
+        http = HttpFetcher(permit=own_call(), open_hosts=host, obey_robots=False)
+        try:
+            page = await WikiRevisions(http, day).fetch(f"{site.url}/wiki/{title}")
+        except ToolError as exc:
+            return str(exc).replace(site.url, "")
+    url = page.url.removeprefix(site.url)
+    return page.text.replace(site.url, ""), page.title, url, page.valid_from, page.held_until
 
 
 def test_the_revision_of_the_day_is_read_and_known_to_hold_until_its_end():
@@ -76,13 +71,23 @@ def test_what_was_renamed_deleted_or_not_yet_there_is_told(day, title, gives):
     assert result[:3] == gives if isinstance(gives, tuple) else result.startswith(gives)
 
 
+class Odd(Wiki):
+    """Answers all, or all that asks for pages, with the same."""
+
+    def __init__(self, body=None, pages=None):
+        super().__init__({})
+        self.body, self.pages = body, pages
+
+    def get(self, path):
+        return super().get(path) if self.body is None else reply(self.body, "application/json")
+
+    def answer(self, query):
+        return super().answer(query) if "meta" in query else {"query": {"pages": self.pages}}
+
+
 @pytest.mark.parametrize("body", [b"<html>", b"[1]", b'{"query": [1]}', b'{"query": {}}', b"9" * 9])
 def test_what_is_no_api_is_told_in_a_line(body):
-    class Odd:
-        def get(self, path):
-            return reply(body, "application/json")
-
-    assert "\n" not in read("2015-01-01", "Town", Odd())
+    assert "\n" not in read("2015-01-01", "Town", Odd(body))
 
 
 @pytest.mark.parametrize(
@@ -91,11 +96,8 @@ def test_what_is_no_api_is_told_in_a_line(body):
               [{"revisions": [{"timestamp": "9999-12-31T23:59:59-23:00", "content": "x"}]}]],
 )  # fmt: skip
 def test_an_answer_of_another_form_is_told_too(pages):
-    class Odd(Wiki):
-        def answer(self, query):
-            return super().answer(query) if "meta" in query else {"query": {"pages": pages}}
-
-    assert read("2015-01-01", "Town", Odd({})).startswith("no wiki answers so for /wiki/Town: ")
+    said = read("2015-01-01", "Town", Odd(pages=pages))
+    assert said.startswith("no wiki answers so for /wiki/Town: ")
 
 
 def test_source_is_made_readable_without_references_and_what_has_no_end_is_left():
