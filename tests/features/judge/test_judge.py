@@ -5,7 +5,6 @@ import json
 import shutil
 from calendar import month_name
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ from agent_env.runs.resume import resume
 from agent_env.runs.run import Run
 from agent_env.runs.scores.score import score_folder
 from agent_env.tasks.sample_files import samples_bytes
-from tests.commands import agent_env, serving
+from tests.commands import agent_env, serving, typed
 from tests.fake_server import FakeServer, script_policy
 from tests.loops import in_loop
 from tests.plans import QUIET, finished
@@ -60,80 +59,78 @@ def made(tmp_path_factory):
     run = finished(
         folder / "run", dataset=folder / "puzzles.jsonl", conditions=("base", "explicit")
     )
-    scored = score_folder(run, print)
-    right = {(e.condition, s.metrics["exact_match"]) for e, s in scored}
+    right = {(e.condition, s.metrics["exact_match"]) for e, s in score_folder(run, print)}
     assert right == {("base", 0.0), ("explicit", 1.0)}
-    return folder / "run"
+    return run.path
 
 
 @pytest.fixture
 def run(made, tmp_path):
-    return Path(shutil.copytree(made, tmp_path / "run"))
+    return Run(shutil.copytree(made, tmp_path / "run"))
 
 
 def script(folder, *lines):
     file = folder / "script.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return file
+    return script_policy(file)
 
 
 @in_loop
 async def judged(run, *lines, errors=None, model="compatible/j", **options):
-    server = FakeServer(script_policy(script(run.parent, *lines)), errors=errors, seed=1)
+    server = FakeServer(script(run.path.parent, *(lines or TRUTHFUL)), errors=errors, seed=1)
     async with server:
-        wished = JudgeOptions(run, model, base_url=server.url, **options)
+        wished = JudgeOptions(run.path, model, base_url=server.url, **options)
         return await judge_run(wished, lambda line: None)
 
 
 def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):
-    folder = Run(run)
-    before = list(episodes_of(folder, print))
-    scores = [score for _, score in score_folder(folder, print)]
-    asked = judged(run, *TRUTHFUL)
+    before = list(episodes_of(run, print))
+    scores = [score for _, score in score_folder(run, print)]
+    asked = judged(run)
     assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
     assert asked.says == {"right": 4, "wrong": 4}
-    (found,) = rates(run, print)
+    (found,) = rates(run.path, print)
     assert (found.right.value, found.queries) == (0.5, 4)
-    after = list(episodes_of(folder, print))
+    after = list(episodes_of(run, print))
     assert [e.model_copy(update={"judged": ()}) for e in after] == before
     assert [len(e.judged) for e in after] == [1] * 8
-    assert [score for _, score in score_folder(folder, print)] == scores
-    assert all(is_finished(trace) for trace in folder.traces())
+    assert [score for _, score in score_folder(run, print)] == scores
+    assert all(is_finished(trace) for trace in run.traces())
 
 
 def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run):
-    folder, ended = Run(run), list[str]()
-    judged(run, *TRUTHFUL)
+    ended = []
+    judged(run)
     listener = replace(QUIET, end=lambda key, ending: ended.append(ending))
-    asyncio.run(resume(folder, ResumeOptions(), listener))
+    asyncio.run(resume(run, ResumeOptions(), listener))
     assert ended == []
-    played = asyncio.run(replay(folder, ReplayOptions(), print))
+    played = asyncio.run(replay(run, ReplayOptions(), print))
     assert [(p.verdict, p.drift) for p in played] == [("same", ())] * 8
-    index = Index(folder)
+    index = Index(run)
     index.update()
     assert [row.values["status"] for row in index.rows([])] == ["finished"] * 8
     index.close()
 
 
 def test_the_same_judge_is_not_asked_twice_on_the_same_prompt_unless_told(run):
-    assert judged(run, *TRUTHFUL, limit=3).says.keys() <= {"right", "wrong"}
-    again = judged(run, *TRUTHFUL)
+    assert judged(run, limit=3).says.keys() <= {"right", "wrong"}
+    again = judged(run)
     assert (again.chosen, again.kept, sum(again.says.values())) == (8, 3, 5)
     told = judged(run, {"match": ".", "text": "VERDICT: CORRECT"}, again=True)
     assert (told.kept, told.says) == (0, {"right": 8})
-    (found,) = rates(run, print)  # the last verdict counts
+    (found,) = rates(run.path, print)  # the last verdict counts
     assert found.right.value == 1.0
 
 
 def test_calls_are_retried_and_every_attempt_is_in_the_trace(hurried, run):
     retries = Retries(attempts=30, first_wait_s=0.001, longest_wait_s=0.01)
-    judged(run, *TRUTHFUL, errors={"429": 0.3, "500": 0.2}, calls=CallOptions(retries=retries))
-    events = list(map(_last, Run(run).traces()))
+    judged(run, errors={"429": 0.3, "500": 0.2}, calls=CallOptions(retries=retries))
+    events = list(map(_last, run.traces()))
     assert all(event.calls[-1].reply is not None for event in events)
     failed = [call for event in events for call in event.calls if call.reply is None]
     assert {call.error_kind for call in failed} == {"rate_limit", "server"}
     assert all(call.wait_s is not None for call in failed)
-    (found,) = rates(run, print)
+    (found,) = rates(run.path, print)
     assert (found.calls, found.judged) == (8 + len(failed), 8)
     assert events[0].messages[0].content.startswith("You check an answer")
     assert events[0].verdict == {"metric": "exact_match", "says": "wrong"}
@@ -146,64 +143,62 @@ def _last(trace):
 
 
 def test_a_call_that_fails_for_good_is_written_and_asked_again_the_next_time(run):
-    asked = judged(run, {"match": "§", "text": "never"})
-    assert asked.says == {"failed": 8}
-    assert _last(next(Run(run).traces())).calls[0].status == 400
-    assert rates(run, print)[0].failed == 8
-    assert judged(run, *TRUTHFUL).says == {"right": 4, "wrong": 4}
-    assert rates(run, print)[0].failed == 0
+    assert judged(run, {"match": "§", "text": "never"}).says == {"failed": 8}
+    assert _last(next(run.traces())).calls[0].status == 400
+    assert rates(run.path, print)[0].failed == 8
+    assert judged(run).says == {"right": 4, "wrong": 4}
+    assert rates(run.path, print)[0].failed == 0
 
 
 def test_a_limit_of_tokens_stops_the_judge_and_the_next_start_goes_on(run):
     calls = CallOptions(run=RunLimits(tokens=3000))
     with pytest.raises(RunStopped, match="of its 3000 tokens"):
-        judged(run, *TRUTHFUL, calls=calls, concurrency=1)
-    done = sum(len(e.judged) for e in episodes_of(Run(run), print))
+        judged(run, calls=calls, concurrency=1)
+    done = sum(len(e.judged) for e in episodes_of(run, print))
     assert 0 < done < 8
-    assert judged(run, *TRUTHFUL).kept == done
+    assert judged(run).kept == done
 
 
 def test_a_changed_byte_of_a_verdict_is_named_and_the_episode_stays_whole(run):
-    judged(run, *TRUTHFUL)
-    trace = next(Run(run).traces())
+    judged(run)
+    trace = next(run.traces())
     data = trace.read_bytes()
     trace.write_bytes(data.replace(b'"says":"wrong"', b'"says":"right"'))
     with pytest.raises(TraceError, match="its checksum does not fit"):
         read_trace(trace)
     trace.write_bytes(data[:-20])  # torn by a crash: the episode is as it was
     assert is_finished(trace)
-    assert judged(run, *TRUTHFUL).kept == 7
+    assert judged(run).kept == 7
 
 
 def test_a_metric_between_yes_and_no_is_refused(run):
-    scored = score_folder(Run(run), print)
+    scored = score_folder(run, print)
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
     with pytest.raises(ConfigError, match=r"'f1' is not a yes or no here \(0.5\)"):
         check_yes_or_no("f1", halves)
 
 
 def test_the_command_line_judges_and_score_tells_the_rates(run):
-    with serving(FakeServer(script_policy(script(run.parent, *TRUTHFUL)))) as url:
-        done = agent_env(
-            "episodes", "judge", str(run), "--model", "compatible/j", "--base-url", url, "--json"
-        )
+    with serving(FakeServer(script(run.path.parent, *TRUTHFUL))) as url:
+        command = "episodes judge {} --model compatible/j --base-url {} --json"
+        done = typed(command, run.path, url)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
-    told = json.loads(agent_env("show", str(run), "--json").stdout)
+    told = json.loads(agent_env("show", str(run.path), "--json").stdout)
     (judge,) = told["tables"]["judges"]["rows"]
     assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
-    shown = list(transcript(read_trace(next(Run(run).traces()))))
+    shown = list(transcript(read_trace(next(run.traces()))))
     assert shown[-1] == (
         "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"
     )
 
 
 def test_a_judge_that_is_not_there_is_told_with_its_reason(run):
-    done = agent_env(
-        "episodes", "judge", str(run), "--model", "compatible/j", "--base-url", "http://127.0.0.1:9/v1",
-        "--limit", "2", "--retries", "0", "--retry-time-s", "1",
+    done = typed(
+        "episodes judge {} --model compatible/j --base-url http://127.0.0.1:9/v1 --limit 2 "
+        "--retries 0 --retry-time-s 1", run.path,
     )  # fmt: skip
     assert done.returncode == 1
     assert "the run waits for its server, at most 1 s: http://127.0.0.1:9/v1 (j)" in done.stderr

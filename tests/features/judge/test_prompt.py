@@ -32,10 +32,11 @@ def test_only_the_last_line_in_the_wished_form_is_a_verdict(text, says):
 
 def test_what_the_judge_sees():
     text = asked(question(1), "Carl Dahl, from 1999 on", "answer")
-    assert f"Question:\n{question(1).question}\n" in text
-    assert "Right answer:\nCarl Dahl\n" in text
-    assert "\nCarl Dahl, from 1999 on\n===" in text
-    assert "dates that the answer gives, right or wrong" in text
+    for part in (
+        f"Question:\n{question(1).question}\n", "Right answer:\nCarl Dahl\n",
+        "\nCarl Dahl, from 1999 on\n===", "dates that the answer gives, right or wrong",
+    ):  # fmt: skip
+        assert part in text
     text = asked(question(1), "x", "answer_time")
     assert "Right answer:\nCarl Dahl [began 1999-05-18, ended 2006-05-15]\n" in text
     now = asked(current(), "x", "answer_time")

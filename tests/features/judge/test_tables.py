@@ -29,13 +29,11 @@ def pair(sample, reader, *said):
     return episode, score.metrics
 
 
-def made(*cells, query="q{n}"):
-    names = [f"s{n}" for n in range(len(cells))]
-    samples = {
-        name: Phrased(id=name, task="t", gold=(), query=query.format(n=n))
-        for n, name in enumerate(names)
-    }
-    scored = [pair(n, reader, judged(s)) for n, (reader, s) in zip(names, cells, strict=True)]
+def made(*cells):
+    samples, scored = {}, []
+    for n, (reader, says) in enumerate(cells):
+        samples[f"s{n}"] = Phrased(id=f"s{n}", task="t", gold=(), query=f"q{n}")
+        scored.append(pair(f"s{n}", reader, judged(says)))
     return samples, scored
 
 
@@ -72,9 +70,7 @@ def test_judges_metrics_and_last_verdicts_are_counted_apart():
 
 
 def test_what_judges_say_has_intervals_by_query():
-    cells = [(1, "right")] * 16 + [(1, "wrong")] * 4
-    _, scored = made(*cells)
-    apart, _ = made(*cells)
+    apart, scored = made(*[(1, "right")] * 16, *[(1, "wrong")] * 4)
     together = {
         name: sample.model_copy(update={"query": f"q{n // 4}"})
         for n, (name, sample) in enumerate(apart.items())
@@ -86,7 +82,7 @@ def test_what_judges_say_has_intervals_by_query():
     assert (clustered.right.low, clustered.right.high) == pytest.approx((0.223, 0.982), abs=0.001)
     (found,) = judge_rates(*made(*[(1, "right")] * 4))
     assert (found.right.value, found.right.high, found.right.samples) == (1.0, 1.0, 4)
-    assert round(found.right.low or 0, 3) == 0.51
+    assert round(found.right.low, 3) == 0.51
     (found,) = judge_rates(*made(*[(1, "right")] * 2, *[(0, "wrong")] * 2))
     assert (found.right.value, found.right.samples) == (0.5, 4)
-    assert (found.right.low or 0) < 0.5 < (found.right.high or 0)
+    assert found.right.low < 0.5 < found.right.high

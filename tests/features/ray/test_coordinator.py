@@ -1,6 +1,7 @@
 """A worker writes and spends through the coordinator; leases decide whose episode it is."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -20,22 +21,23 @@ from agent_env.features.ray.coordinator import (
     remote_calls,
 )
 from agent_env.graph.loop import AgentLoop
-from agent_env.records.schema import Message, Reply, Usage
+from agent_env.records.schema import Usage
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from tests.episodes.runs import WEB, make_run, scripted_runner
-from tests.loops import in_loop
 
 KEY = EpisodeKey("a", "web", 1)
 USED = Usage(input_tokens=30, output_tokens=20)
+
+
+SCRIPT = [calls(("look", "{}")), answer("MY ANSWER: None")]
 
 
 class Here:
     """A coordinator in the same process."""
 
     def __init__(self, coordinator):
-        self.coordinator = coordinator
-        self.told = set()
+        self.coordinator, self.told = coordinator, set()
 
     async def ask(self, method, *arguments):
         return await getattr(self.coordinator, method)(*arguments)
@@ -44,11 +46,11 @@ class Here:
         self.told.add(asyncio.ensure_future(self.ask(method, *arguments)))
 
 
-@in_loop
-async def _keep(folder, use, concurrency=4):
+@asynccontextmanager
+async def _kept(folder, concurrency=4):
     coordinator = Coordinator.of(folder, concurrency)
     try:
-        return await use(coordinator)
+        yield coordinator
     finally:
         await coordinator.shut()
 
@@ -57,11 +59,6 @@ def _with_limits(path, **limits):
     folder = make_run(path, ["a", "b"])
     folder.change(run_limits=limits, limits={"steps": 5})
     return folder
-
-
-def _started():
-    fields = {"sample": "a", "condition": WEB, "repeat": 1, "model": "m"}
-    return SentEvent("EpisodeStarted", utc_now(), fields)
 
 
 async def _play(coordinator, model, worker):
@@ -80,20 +77,18 @@ async def _play(coordinator, model, worker):
         await coordinator.close(opened.lease)
 
 
-def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path):
-    folder = make_run(tmp_path, ["a"])
-    model = ScriptedModel([calls(("look", "{}")), answer("MY ANSWER: None")])
-    assert _keep(folder, lambda coordinator: _play(coordinator, model, "w")) == "answered"
-    events = read_trace(folder.trace(KEY))
-    kinds = [event.kind for event in events]
-    assert kinds == [
+async def test_an_episode_run_from_afar_has_the_trace_of_any_other(tmp_path):
+    async with _kept(make_run(tmp_path, ["a"])) as coordinator:
+        assert await _play(coordinator, ScriptedModel(SCRIPT), "w") == "answered"
+    events = read_trace(coordinator.folder.trace(KEY))
+    assert [event.kind for event in events] == [
         "episode_started", "model_called", "tool_called", "model_called", "episode_finished",
     ]  # fmt: skip
     assert [event.at for event in events] == sorted(event.at for event in events)
 
 
-def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path):
-    folder, stuck = make_run(tmp_path, ["a"]), asyncio.Event()
+async def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path):
+    stuck, second = asyncio.Event(), ScriptedModel(SCRIPT)
 
     class Stuck(ScriptedModel):
         async def generate(self, messages, tools, *rest):
@@ -102,111 +97,88 @@ def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path):
                 await asyncio.sleep(60)
             return await super().generate(messages, tools, *rest)
 
-    script = [calls(("look", "{}")), answer("MY ANSWER: None")]
-    second = ScriptedModel(script)
-
-    async def use(coordinator):
-        first = asyncio.ensure_future(_play(coordinator, Stuck(script), "lost"))
+    async with _kept(make_run(tmp_path, ["a"])) as coordinator:
+        first = asyncio.ensure_future(_play(coordinator, Stuck(SCRIPT), "lost"))
         await stuck.wait()
         assert await coordinator.release("lost") == 1
         assert coordinator.calls.pace.in_flight == 0
-        status = await _play(coordinator, second, "other")
+        assert await _play(coordinator, second, "other") == "answered"
         first.cancel()
         await asyncio.gather(first, return_exceptions=True)
-        return status
-
-    assert _keep(folder, use) == "answered"
     assert len(second.requests) == 1
-    episode = fold(read_trace(folder.trace(KEY)))
+    episode = fold(read_trace(coordinator.folder.trace(KEY)))
     assert (episode.steps, episode.tool_calls, episode.status) == (2, 1, "finished")
 
 
-def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path):
-    folder = make_run(tmp_path, ["a"])
-
-    async def use(coordinator):
+async def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path):
+    fields = {"sample": "a", "condition": WEB, "repeat": 1, "model": "m"}
+    started = [SentEvent("EpisodeStarted", utc_now(), fields)]
+    async with _kept(make_run(tmp_path, ["a"])) as coordinator:
         first = await coordinator.open("lost", KEY)
-        assert await coordinator.write(first.lease, [_started()]) is None
+        assert await coordinator.write(first.lease, started) is None
         await coordinator.release("lost")
         second = await coordinator.open("other", KEY)
         assert len(second.events) in (0, 1)
-        refused = await coordinator.write(first.lease, [_started()])
-        assert isinstance(refused, LimitRefusal)
+        assert isinstance(await coordinator.write(first.lease, started), LimitRefusal)
         assert isinstance(await coordinator.enter(first.lease, 1), LimitRefusal)
-        post = Here(coordinator)
-        trace = StreamedTrace(post, first.lease, is_new=False)
+        trace = StreamedTrace(Here(coordinator), first.lease, is_new=False)
         trace.write(ModelCalled, request="0", latency_s=0.1)
         with pytest.raises(StorageError, match="given to another worker"):
             await trace.settle()
 
-    _keep(folder, use)
 
-
-def test_two_workers_cannot_have_one_episode(tmp_path):
-    async def use(coordinator):
+async def test_two_workers_cannot_have_one_episode(tmp_path):
+    async with _kept(make_run(tmp_path, ["a"])) as coordinator:
         assert isinstance(await coordinator.open("one", KEY), EpisodeLease)
-        refused = await coordinator.open("two", KEY)
-        assert "another process" in refused.text
-
-    _keep(make_run(tmp_path, ["a"]), use)
+        assert "another process" in (await coordinator.open("two", KEY)).text
 
 
-def test_calls_in_flight_are_bounded_over_all_workers(tmp_path):
-    async def use(coordinator):
-        leases = []
-        for name in ("a", "b"):
-            opened = await coordinator.open(name, EpisodeKey(name, "web", 1))
-            leases.append(opened.lease)
-        assert await coordinator.enter(leases[0], 1) is None
-        second = asyncio.ensure_future(coordinator.enter(leases[1], 1))
+async def test_calls_in_flight_are_bounded_over_all_workers(tmp_path):
+    async with _kept(make_run(tmp_path, ["a", "b"]), concurrency=1) as coordinator:
+        first, second = [
+            (await coordinator.open(name, EpisodeKey(name, "web", 1))).lease for name in "ab"
+        ]
+        assert await coordinator.enter(first, 1) is None
+        entering = asyncio.ensure_future(coordinator.enter(second, 1))
         await asyncio.sleep(0.02)
-        assert not second.done()
-        await coordinator.leave(leases[0], CallEnd(USED, replied=True, rate_limited=False))
-        assert await second is None
-
-    _keep(make_run(tmp_path, ["a", "b"]), use, concurrency=1)
+        assert not entering.done()
+        await coordinator.leave(first, CallEnd(USED, replied=True, rate_limited=False))
+        assert await entering is None
 
 
-def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path):
+async def test_what_earlier_starts_spent_counts_where_there_is_a_limit(tmp_path):
     folder = _with_limits(tmp_path, tokens=600)
     key = EpisodeKey("b", "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, utc_now)
     trace.write(EpisodeStarted, sample="b", condition=WEB, repeat=1, model="m")
-    usage = Usage(input_tokens=500, output_tokens=90)
-    reply = Reply(message=Message(role="assistant", content="1"), usage=usage)
+    reply = answer("1", Usage(input_tokens=500, output_tokens=90))
     trace.write(ModelCalled, request="0", reply=reply, latency_s=0.1)
     trace.close()
-
-    async def spent(coordinator):
-        return coordinator.calls.budget.tokens
-
-    assert _keep(folder, spent) == 590
+    async with _kept(folder) as coordinator:
+        assert coordinator.calls.budget.tokens == 590
     folder.change(run_limits={})
-    assert _keep(folder, spent) == 0  # nothing to hold it against: no trace is read
+    async with _kept(folder) as coordinator:
+        assert coordinator.calls.budget.tokens == 0  # nothing to hold it against: no trace is read
 
 
-def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path):
-    async def use(coordinator):
+async def test_a_call_that_is_lost_with_its_worker_stays_taken(tmp_path):
+    async with _kept(_with_limits(tmp_path, tokens=600)) as coordinator:
         opened = await coordinator.open("w", KEY)
         assert await coordinator.enter(opened.lease, 10) is None
         await coordinator.release("w")
-        assert coordinator.calls.budget.tokens == 0
-        return coordinator.calls.budget.held_tokens
-
-    assert _keep(_with_limits(tmp_path, tokens=600), use) == 10 + 512
+        budget = coordinator.calls.budget
+        assert (budget.tokens, budget.held_tokens) == (0, 10 + 512)
 
 
-def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path):
-    folder = _with_limits(tmp_path, tokens=10)
-    with pytest.raises(RunStopped, match="of its 10 tokens"):
-        _keep(folder, lambda coordinator: _play(coordinator, ScriptedModel([answer("x")]), "w"))
+async def test_a_worker_hears_of_the_run_s_limit_as_if_it_were_its_own(tmp_path):
+    async with _kept(_with_limits(tmp_path, tokens=10)) as coordinator:
+        with pytest.raises(RunStopped, match="of its 10 tokens"):
+            await _play(coordinator, ScriptedModel([answer("x")]), "w")
 
 
-def test_too_many_failures_let_no_further_call_in(tmp_path):
-    async def use(coordinator):
+async def test_too_many_failures_let_no_further_call_in(tmp_path):
+    async with _kept(make_run(tmp_path, ["a"])) as coordinator:
         opened = await coordinator.open("w", KEY)
         for _ in range(20):
             await coordinator.failed("refused", "authentication", True)
-        return await coordinator.enter(opened.lease, 1)
-
-    assert _keep(make_run(tmp_path, ["a"]), use).reason == "failures"
+        assert (await coordinator.enter(opened.lease, 1)).reason == "failures"
