@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from agent_env.records.tool_traits import ToolTraits
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing import FakeSandbox
-from agent_env.tools.function import FunctionTool, docstring_parts, tool
+from agent_env.tools.function import docstring_parts, tool
 from agent_env.tools.toolbox import ToolSet, open_plugin
 from agent_env.wiring.trust import own_call
 from tests.loops import in_loop
@@ -44,32 +45,30 @@ async def almanac(city: str, month: Annotated[int, Field(ge=1, le=12)] = 1) -> s
     return f"{city} {month}"
 
 
-def opened(declaration: FunctionTool, **traits: Any) -> ToolSet:
+def opened(declaration, **traits):
     own = declaration.traits.model_copy(update={"path": "here", **traits})
     return ToolSet([open_plugin(declaration, own, Supplies())])
 
 
-def call(tools: ToolSet, arguments: str) -> ToolResult:
+def call(tools, arguments=""):
     name = tools.specs[0].name
-    return asyncio.run(
-        tools.run(ToolCall(id="1", name=name, arguments=arguments), frozenset([name]))
-    )
+    made = ToolCall(id="1", name=name, arguments=arguments)
+    return asyncio.run(tools.run(made, frozenset([name])))
 
 
-def test_hints_and_docstring_are_what_the_model_reads() -> None:
+def test_hints_and_docstring_are_what_the_model_reads():
     (spec,) = opened(almanac).specs
     assert spec.name == "almanac"
     assert spec.description == "Mean temperature of a city in a month.\n\nIn degrees Celsius."
+    city = {"description": "Its English name, without the country.", "type": "string"}
+    bounds = {"maximum": 12, "minimum": 1, "default": 1}
+    month = {"description": "1 to 12.", "type": "integer"} | bounds
     assert spec.parameters == {
         "additionalProperties": False,
-        "properties": {
-            "city": {"description": "Its English name, without the country.", "type": "string"},
-            "month": {"default": 1, "description": "1 to 12.", "maximum": 12, "minimum": 1,
-                      "type": "integer"},
-        },
+        "properties": {"city": city, "month": month},
         "required": ["city"],
         "type": "object",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -82,7 +81,7 @@ def test_hints_and_docstring_are_what_the_model_reads() -> None:
         ("{", "Error: the arguments are not valid JSON"),
     ],
 )
-def test_bad_arguments_are_told_like_those_of_our_own_tools(arguments: str, output: str) -> None:
+def test_bad_arguments_are_told_like_those_of_our_own_tools(arguments, output):
     assert call(opened(almanac), arguments).output.startswith(output)
 
 
@@ -100,7 +99,7 @@ class Reading:
     value: float
 
 
-def test_any_type_that_json_has_a_schema_for_may_be_a_parameter_or_a_value() -> None:
+def test_any_type_that_json_has_a_schema_for_may_be_a_parameter_or_a_value():
     @tool
     def read(
         day: date, place: Place, colour: Colour, kind: Literal["a", "b"], more: list[int] | None
@@ -109,8 +108,14 @@ def test_any_type_that_json_has_a_schema_for_may_be_a_parameter_or_a_value() -> 
         assert (place.name, colour, kind, more) == ("x", Colour.RED, "a", None)
         return Reading(day, 0.5)
 
-    text = '{"day": "2000-02-29", "place": {"name": "x"}, "colour": "red", "kind": "a", "more": nu'
-    assert call(opened(read), text + "ll}").output == '{"at":"2000-02-29","value":0.5}'
+    given = {
+        "day": "2000-02-29",
+        "place": {"name": "x"},
+        "colour": "red",
+        "kind": "a",
+        "more": None,
+    }
+    assert call(opened(read), json.dumps(given)).output == '{"at":"2000-02-29","value":0.5}'
 
 
 @pytest.mark.parametrize(
@@ -118,28 +123,28 @@ def test_any_type_that_json_has_a_schema_for_may_be_a_parameter_or_a_value() -> 
     [("text", "text"), (None, "(no output)"), (5, "5"), (["é"], '["é"]'),
      (ToolResult(output="own"), "own")],
 )  # fmt: skip
-def test_values_become_text(value: object, output: str) -> None:
+def test_values_become_text(value, output):
     def give() -> Any:
         """Give."""
         return value
 
-    assert call(opened(tool(give)), "").output == output
+    assert call(opened(tool(give))).output == output
 
 
-def test_a_plain_function_runs_beside_the_loop() -> None:
+def test_a_plain_function_runs_beside_the_loop():
     def where() -> str:
         """Where."""
         return threading.current_thread().name
 
-    assert call(opened(tool(where)), "").output == "agent-env plug-in"
+    assert call(opened(tool(where))).output == "agent-env plug-in"
 
 
-def test_long_output_is_cut_and_says_so() -> None:
+def test_long_output_is_cut_and_says_so():
     def much() -> str:
         """Much."""
         return "x" * 1001
 
-    text = call(opened(tool(output_limit=1000)(much)), "").output
+    text = call(opened(tool(output_limit=1000)(much))).output
     assert text == "x" * 1000 + "\n[The output has 1,001 characters; these are the first 1,000.]"
 
 
@@ -163,50 +168,44 @@ async def never_gives_up() -> None:
 
 
 @pytest.mark.parametrize("function", [wait_long, wait_async, never_gives_up])
-def test_what_takes_too_long_is_told_with_the_line(function: Any) -> None:
-    result = call(opened(tool(timeout_s=0.05)(function)), "")
-    assert result.output == f"Error: {function.__name__} gave nothing within 0.05 s"
-    at = Path(__file__).read_text().splitlines()
-    begin = next(n for n, line in enumerate(at) if f"def {function.__name__}" in line)
-    line = 1 + next(n for n, line in enumerate(at) if n > begin and "# the line" in line)
-    assert result.error == f"{function.__name__} gave nothing within 0.05 s; it stood at " + (
-        f"{__file__}:{line}"
-    )
+def test_what_takes_too_long_is_told_with_the_line(function):
+    result = call(opened(tool(timeout_s=0.05)(function)))
+    told = f"{function.__name__} gave nothing within 0.05 s"
+    assert result.output == f"Error: {told}"
+    lines = enumerate(Path(__file__).read_text().splitlines(), 1)
+    begin = next(n for n, line in lines if f"def {function.__name__}" in line)
+    at = next(n for n, line in lines if n > begin and "# the line" in line)
+    assert result.error == f"{told}; it stood at {__file__}:{at}"
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), SystemExit(3), StopIteration(), TimeoutError()])
-def test_what_it_raises_ends_the_episode_with_its_name(error: BaseException) -> None:
+def test_what_it_raises_ends_the_episode_with_its_name(error):
     def fail() -> None:
         """Fail."""
         raise error
 
-    with pytest.raises(EpisodeError, match=r"the tool fail \(here\) raised ") as raised:
-        call(opened(tool(fail)), "")
+    with pytest.raises(EpisodeError, match=r"the tool fail \(here\) raised .") as raised:
+        call(opened(tool(fail)))
     assert not str(raised.value).endswith(" raised ")
 
 
 class Counter:
     """Count calls."""
 
-    closed: list[int] = []  # noqa: RUF012, of the test
-
-    def __init__(self) -> None:
+    def __init__(self):
         self.count = 0
 
     def __call__(self, step: int = 1) -> int:
         self.count += step
         return self.count
 
-    def close(self) -> None:
-        self.closed.append(self.count)
 
-
-def test_a_class_has_a_state_of_its_own_in_each_episode() -> None:
+def test_a_class_has_a_state_of_its_own_in_each_episode():
     declaration = tool(name="counter")(Counter)
     assert declaration.traits.keeps_state
     first, second = opened(declaration), opened(declaration)
     assert [call(first, '{"step": 2}').output for _ in range(2)] == ["2", "4"]
-    assert call(second, "").output == "1"
+    assert call(second).output == "1"
 
 
 def no_docstring(x: int) -> None: ...
@@ -235,28 +234,33 @@ def unknown(x: Unknown) -> None:  # type: ignore[name-defined]  # noqa: F821
 @pytest.mark.parametrize(
     ("function", "told"),
     [
-        (no_docstring, "no_docstring: it has no docstring, which models read"),
-        (no_hint, "no_hint: parameter 'x' has no type hint"),
-        (several, "several: parameter 'x' cannot be given by name"),
-        (by_place, "by_place: parameter 'x' cannot be given by name"),
-        (no_schema, "no_schema: its parameters have no JSON schema"),
-        (unknown, "unknown: its type hints cannot be read: name 'Unknown' is not defined"),
+        (no_docstring, "it has no docstring, which models read"),
+        (no_hint, "parameter 'x' has no type hint"),
+        (several, "parameter 'x' cannot be given by name"),
+        (by_place, "parameter 'x' cannot be given by name"),
+        (no_schema, "its parameters have no JSON schema"),
+        (unknown, "its type hints cannot be read: name 'Unknown' is not defined"),
     ],
 )
-def test_a_function_that_says_too_little_is_refused_by_its_line(function: Any, told: str) -> None:
+def test_a_function_that_says_too_little_is_refused_by_its_line(function, told):
     with pytest.raises(ConfigError) as raised:
         tool(function)
     assert str(raised.value).startswith(f"{__file__}:")
-    assert told in str(raised.value)
+    assert f"{function.__name__}: {told}" in str(raised.value)
 
 
-def test_parameters_are_found_in_both_styles_of_docstrings() -> None:
-    assert docstring_parts("Do.\n\n:param x: The x.\n:param int y: y,\n  whole.\n:return: z") == (
-        "Do.", {"x": "The x.", "y": "y, whole."}
-    )  # fmt: skip
-    assert docstring_parts("Do.\n\nArgs:\n    x (int): The x.\n\nMore text.") == (
-        "Do.\n\nMore text.", {"x": "The x."}
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("docstring", "parts"),
+    [
+        (
+            "Do.\n\n:param x: The x.\n:param int y: y,\n  whole.\n:return: z",
+            ("Do.", {"x": "The x.", "y": "y, whole."}),
+        ),
+        ("Do.\n\nArgs:\n    x (int): The x.\n\nMore text.", ("Do.\n\nMore text.", {"x": "The x."})),
+    ],
+)
+def test_parameters_are_found_in_both_styles_of_docstrings(docstring, parts):
+    assert docstring_parts(docstring) == parts
 
 
 @tool(sandboxed=True, timeout_s=20)
@@ -267,24 +271,22 @@ def power(base: int, exponent: int = 2) -> dict[str, int]:
     return {"power": int(math.pow(base, exponent))}
 
 
-@in_loop
-async def run_sandboxed(arguments: str) -> ToolResult:
-    backend = UnsafeSubprocess(SandboxLimits(), own_call())
-    async with backend, backend.session() as session:
-        own = power.traits.model_copy(update={"path": "here"})
-        tools = ToolSet([open_plugin(power, own, Supplies(sandbox=session))])
-        made = ToolCall(id="1", name="power", arguments=arguments)
-        return await tools.run(made, frozenset(["power"]))
+def test_a_sandboxed_function_runs_where_its_traits_say():
+    @in_loop
+    async def run(arguments):
+        backend = UnsafeSubprocess(SandboxLimits(), own_call())
+        async with backend, backend.session() as session:
+            own = power.traits.model_copy(update={"path": "here"})
+            tools = ToolSet([open_plugin(power, own, Supplies(sandbox=session))])
+            made = ToolCall(id="1", name="power", arguments=arguments)
+            return (await tools.run(made, frozenset(["power"]))).output
 
-
-def test_a_sandboxed_function_runs_where_its_traits_say() -> None:
     assert power.traits.needs_sandbox
-    assert run_sandboxed('{"base": 3}').output == '{"power": 9}'
-    failed = run_sandboxed('{"base": 3, "exponent": 100000}')
-    assert failed.output == "Error: OverflowError: math range error"
+    assert run('{"base": 3}') == '{"power": 9}'
+    assert run('{"base": 3, "exponent": 100000}') == "Error: OverflowError: math range error"
 
 
-def test_a_sandboxed_function_is_sent_without_what_it_cannot_have() -> None:
+def test_a_sandboxed_function_is_sent_without_what_it_cannot_have():
     sandbox = FakeSandbox([ExecResult(stdout="ok\n")])
     declared = open_plugin(power, ToolTraits(name="power", path="p"), Supplies(sandbox=sandbox))
     assert asyncio.run(declared.run({"base": 1})).output == "ok"

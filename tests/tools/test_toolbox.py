@@ -4,16 +4,15 @@ import asyncio
 
 from agent_env.errors import ToolError
 from agent_env.records.schema import ToolCall, ToolResult, ToolSpec
+from agent_env.testing import FakeTool
 from agent_env.tools.toolbox import ToolSet, short_spec
 
 HALF = "\ud800"
 """Half of a surrogate pair: JSON can say it, UTF-8 cannot."""
 
 
-class Foreign:
+class Foreign(FakeTool):
     """A tool that passes on what somebody else's server said."""
-
-    spec = ToolSpec(name="foreign", description="", parameters={})
 
     async def run(self, arguments):
         if arguments:
@@ -21,17 +20,17 @@ class Foreign:
         return ToolResult(output=f"a page {HALF}")
 
 
-def answer(arguments):
+def answer(arguments, tool=None):
     call = ToolCall(id="1", name="foreign", arguments=arguments)
-    return asyncio.run(ToolSet([Foreign()]).run(call, frozenset({"foreign"})))
+    tools = ToolSet([tool or Foreign("foreign", str)])
+    return asyncio.run(tools.run(call, frozenset({"foreign"})))
 
 
 def test_the_short_form_has_one_sentence_and_what_a_call_needs():
     page = {"url": {"type": "string"}, "find": {"type": "string"}}
-    spec = ToolSpec(
-        name="open", description="Open a page. Long ones come in windows.",
-        parameters={"type": "object", "properties": page, "required": ["url"]},
-    )  # fmt: skip
+    needs = {"type": "object", "properties": page, "required": ["url"]}
+    whole = "Open a page. Long ones come in windows."
+    spec = ToolSpec(name="open", description=whole, parameters=needs)
     short = short_spec(spec)
     assert (short.description, [*short.parameters["properties"]]) == ("Open a page.", ["url"])
     choice = {"properties": {"operation": {"enum": ["a"]}, "day": {}}, "required": ["operation"]}
@@ -42,26 +41,16 @@ def test_the_short_form_has_one_sentence_and_what_a_call_needs():
 
 def test_halves_of_letters_are_replaced_and_arguments_that_are_no_object_told():
     assert answer("{}").output == "a page �"
-    assert answer('{"a": 1}').output == "Error: no page �"
-    assert answer('{"a": 1}').error == "no page �"
-    assert answer('"{}"').error == (
-        "the arguments are a string that holds JSON; send the object itself"
-    )
+    refused = answer('{"a": 1}')
+    assert (refused.output, refused.error) == ("Error: no page �", "no page �")
+    told = "the arguments are a string that holds JSON; send the object itself"
+    assert answer('"{}"').error == told
 
 
 def test_null_for_an_optional_argument_is_its_absence():
-    class Strict(Foreign):
-        spec = ToolSpec(
-            name="foreign", description="",
-            parameters={"properties": {"a": {}, "b": {"type": "string"}}, "required": ["a"]},
-        )  # fmt: skip
-
-        async def run(self, arguments):
-            return ToolResult(output=str(arguments))
-
-    def run(arguments):
-        call = ToolCall(id="1", name="foreign", arguments=arguments)
-        return asyncio.run(ToolSet([Strict()]).run(call, frozenset({"foreign"}))).output
-
-    assert run('{"a": 1, "b": null}') == "{'a': 1}"
-    assert run('{"a": null, "b": "x"}') == "{'a': None, 'b': 'x'}"
+    strict = FakeTool("foreign", str)
+    properties = {"a": {}, "b": {"type": "string"}}
+    parameters = {"properties": properties, "required": ["a"]}
+    strict.spec = ToolSpec(name="foreign", description="", parameters=parameters)
+    assert answer('{"a": 1, "b": null}', strict).output == "{'a': 1}"
+    assert answer('{"a": null, "b": "x"}', strict).output == "{'a': None, 'b': 'x'}"

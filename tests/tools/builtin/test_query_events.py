@@ -72,11 +72,9 @@ def test_what_is_wrong_is_told_to_the_model(wanted, said):
 
 
 def test_a_long_list_is_given_in_pages():
-    rows = tuple(("read book", "Tom", "attic", f"2023-01-01T{n // 60:02d}:{n % 60:02d}+00:00")
-                 for n in range(ROWS + 20))  # fmt: skip
-    table = MaterialTable(
-        name="events", columns=("event", "subject", "location", "time"), rows=rows
-    )
+    times = (f"2023-01-01T{n // 60:02d}:{n % 60:02d}+00:00" for n in range(ROWS + 20))
+    rows = tuple(("read book", "Tom", "attic", time, "") for time in times)
+    table = TABLE.model_copy(update={"rows": rows})
     first = ask("filter", table).splitlines()
     assert (len(first), first[-1]) == (ROWS + 1, "(20 more; continue with offset 100)")
     assert len(ask("filter", table, offset=100).splitlines()) == 20
