@@ -25,18 +25,14 @@ def test_no_text_makes_the_reader_fail(text):
 
 
 A = "1915-07-06"
-FORMS = [
-    (text.replace("\\n", "\n"), outcome)
-    for line in (TESTS / "data/forms/dates.txt").read_text("utf-8").splitlines()
-    for text, _, outcome in [line.rpartition(" => ")]
-    if not line.startswith("== ")
-]
+DATES = (TESTS / "data/forms/dates.txt").read_text("utf-8").splitlines()
+ROWS = [line.replace("\\n", "\n").rpartition(" => ") for line in DATES if line[:3] != "== "]
 READ = [
     (text, () if outcome == "none" else tuple(outcome.split()))
-    for text, outcome in FORMS
+    for text, _, outcome in ROWS
     if not outcome.startswith("! ")
 ]
-UNREADABLE = [(text, rule.removeprefix("! ")) for text, rule in FORMS if rule.startswith("! ")]
+UNREADABLE = [(text, rule[2:]) for text, _, rule in ROWS if rule.startswith("! ")]
 
 
 @pytest.mark.parametrize(("text", "dates"), READ)
@@ -60,27 +56,20 @@ def test_a_reply_that_a_limit_cut_answers_by_its_own_line_alone(text):
     assert parse_date_answer(f"{text}\nMY ANSWER: 1915-07-06", is_final=False).dates == (A,)
 
 
-@pytest.mark.parametrize(
-    ("text", "is_as_asked"),
-    each(
-        {
-            True: [
-                "MY ANSWER: 1915-07-06",
-                "It is a Tuesday.\n\nMY ANSWER: 1915-07-06, 1915-07-13\n",
-                "MY ANSWER: None",
-            ],
-            False: [
-                "**MY ANSWER: 1915-07-06**",
-                "MY ANSWER: 1915-07-06.",
-                "MY ANSWER: July 6, 1915",
-                "MY ANSWER: 1915-07-06\n\nI hope this helps.",
-                "\\boxed{1915-07-06}",
-                "<think>\nMY ANSWER: 1915-07-06",
-                "MY ANSWER: 1915-07-32",
-            ],
-        }
-    ),
-)
+AS_ASKED = {
+    True: [
+        "MY ANSWER: 1915-07-06", "It is a Tuesday.\n\nMY ANSWER: 1915-07-06, 1915-07-13\n",
+        "MY ANSWER: None",
+    ],
+    False: [
+        "**MY ANSWER: 1915-07-06**", "MY ANSWER: 1915-07-06.", "MY ANSWER: July 6, 1915",
+        "MY ANSWER: 1915-07-06\n\nI hope this helps.", "\\boxed{1915-07-06}",
+        "<think>\nMY ANSWER: 1915-07-06", "MY ANSWER: 1915-07-32",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "is_as_asked"), each(AS_ASKED))
 def test_an_answer_is_as_asked_or_merely_readable(text, is_as_asked):
     assert parse_date_answer(text).is_as_asked is is_as_asked
 

@@ -32,9 +32,8 @@ def test_the_metrics_have_these_values(gold, predicted, values):
 
 @given(SETS, SETS)
 def test_f1_is_the_harmonic_mean_of_precision_and_recall(gold, predicted):
-    if gold & predicted:
-        precision = len(gold & predicted) / len(predicted)
-        recall = len(gold & predicted) / len(gold)
+    if both := len(gold & predicted):
+        precision, recall = both / len(predicted), both / len(gold)
         mean = 2 * precision * recall / (precision + recall)
         assert f1(gold, predicted) == pytest.approx(mean)
 
@@ -48,10 +47,8 @@ def test_jaccard_never_exceeds_f1_and_all_are_1_only_together(gold, predicted):
 def test_near_misses_and_dates_too_many_cost_days():
     gold, near, far = {"2001-03-01"}, {"2001-03-02"}, {"2031-03-01"}
     assert jaccard(gold, near) == jaccard(gold, far) == 0.0
-    assert match_dates(gold, near).mean_days == 1.0
-    assert match_dates(gold, far).mean_days == 10957.0
-    found = match_dates({"2001-03-01"}, {"2001-03-01", "2001-03-11"})
-    assert found == Matching(182.5, 1, 0, 1)
+    assert [match_dates(gold, other).mean_days for other in (near, far)] == [1.0, 10957.0]
+    assert match_dates(gold, {"2001-03-01", "2001-03-11"}) == Matching(182.5, 1, 0, 1)
     assert match_dates([], []) == Matching(0.0, 0, 0, 0)
     assert match_dates([], ["2001-03-01"]).mean_days == 365.0
 

@@ -20,13 +20,13 @@ from agent_env.tasks.task import Task
 from agent_env.wiring.registry import load_family
 from tests import TESTS
 from tests.ended import ended
+from tests.tables import rows_of
 
-HEDGES, HONEST, PROSE = (
-    part.splitlines()[1:] for part in (TESTS / "data/forms/hedges.txt").read_text().split("== ")[1:]
-)
-
-
+FORMS, ANSWERS = (TESTS / "data/forms" / name for name in ("hedges.txt", "answers.txt"))
+HEDGES, HONEST, PROSE = (part.splitlines()[1:] for part in FORMS.read_text().split("== ")[1:])
 DATES = ("1901-01-01", "1902-02-02", "1903-03-03")
+
+
 UNKNOWN = ("Alpha Beta", "Gamma Delta", "Epsilon Zeta")
 NUMBERS = ("911", "912", "913")
 
@@ -58,13 +58,9 @@ def _asked(
     chosen = own.read_options(options)
     made = own.make_samples(60, 3, chosen)
     task = own.make_task("default", chosen, by_digest(made.tables))
-    sample = next(each for each in made.samples if len(_golds(each)) == 1 and fits(each))
+    sample = next(each for each in made.samples if len(each.gold) == 1 and fits(each))
     gold = sample.label if family == "temp-answers" else sample.gold[0]
     return Asked(task, sample, gold, wrong(sample), mark)
-
-
-def _golds(sample):
-    return tuple(sample.gold)
 
 
 def _own(scorer, gold, wrong, **fields):
@@ -160,83 +156,29 @@ def test_reasoning_in_tags_is_no_part_of_the_answer(name):
 
 @pytest.mark.parametrize("name", ["tempreason", "timeqa"])
 def test_a_fence_or_a_box_around_a_name_is_no_part_of_it(name):
-    question = asked(name)
-    for form in (
-        "```markdown|*{gold}*|```",
-        "{mark}\\boxed{{{gold}}}",
-        "{mark}$\\boxed{{\\text{{{gold}}}}}$",
-        "{mark}|```|{gold}|```",
-    ):
-        assert question.reward(form) == 1, form
+    boxes = "{mark}\\boxed{{{gold}}}", "{mark}$\\boxed{{\\text{{{gold}}}}}$"
+    for form in ("```markdown|*{gold}*|```", *boxes, "{mark}|```|{gold}|```"):
+        assert asked(name).reward(form) == 1, form
 
 
 def test_a_statement_that_there_is_no_answer_hedges_like_any_other():
     question = asked("tdbench, unknown names")
     sample = question.sample
-    nobody = sample.model_copy(
-        update={"gold": (), "golds": (), "cardinality": "none", "others": (*sample.others, "Xu")}
-    )
-    none = replace(question, sample=nobody, gold="No answer", wrong=("Xu",))
-    assert none.reward("{gold}.") == 1
-    assert none.reward("{gold}, because no row matches.") == 1
-    for form in (
-        "{gold}, or {a}.",
-        "{gold}?",
-        "{gold}. No, wait: {a}.",
-        "Maybe there is no answer.",
-    ):
-        assert none.reward(form) == 0, form
+    nobody = {"gold": (), "golds": (), "cardinality": "none", "others": (*sample.others, "Xu")}
+    sample = sample.model_copy(update=nobody)
+    none = replace(question, sample=sample, gold="No answer", wrong=("Xu",))
+    assert none.reward("{gold}.") == none.reward("{gold}, because no row matches.") == 1
+    hedged = "{gold}, or {a}.", "{gold}?", "{gold}. No, wait: {a}.", "Maybe there is no answer."
+    assert {form: none.reward(form) for form in hedged} == dict.fromkeys(hedged, 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ("Is it Ada? Yes, it is Ada.", ""),
-        ("Ada. Maybe Ada came late.", ""),
-        ("Ada. It is not Ada.", "denies its answer"),
-        ("Ada F.C. is wrong", "denies its answer"),
-        ("perhaps Ada", "hedges ('perhaps')"),
-        ("Ada. I do not know.", "takes its answer back"),
-        ("Ada. I do not know the day on which she left.", ""),
-        ("Ada, no. 7 of the list", ""),
-        ("Not only Ada", ""),
-        ("Ada (not Bea)", ""),
-        ("Ada (not the right one)", "denies its answer"),
-        ("Ada is a decoy.", "denies its answer"),
-        ("Ada is out of the question.", "denies its answer"),
-        ("Ada ❌", "denies its answer"),
-        ("Anyone but Ada.", "denies its answer"),
-        ("Everyone but Bea left: Ada", ""),
-        ("Ada？", "asks"),
-        ("Ada - wrongly called Bea", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "why"), rows_of(ANSWERS, "mentions"))
 def test_a_mention_in_its_sentence(text, why):
     name = "Ada F.C." if "F.C." in text else "Ada"
     places = [at for at in range(len(text)) if text.startswith(name, at)]
-    assert hedge(text, [(at, at + len(name)) for at in places]) == why
+    assert (hedge(text, [(at, at + len(name)) for at in places]) or "nothing") == why
 
 
-@pytest.mark.parametrize(
-    ("behind", "is_taken_back"),
-    [
-        ("", False),
-        ("This is what the table says. No other date is possible.", False),
-        ("The correct answer is therefore the one above.", False),
-        ("\n**Explanation:** No, Ann is not possible: she left earlier.", False),
-        ("\nI was wrong at first about Ann, but the above is right.", False),
-        ("\nI'm not certain that you need the reasoning; here it is.", False),
-        ("\nThat is not right to say of the others.", False),
-        ("\nNo, it is not.", True),
-        ("\nNo: not that one.", True),
-        ("\nActually, it is Ann.", True),
-        ("\nI am not sure about that.", True),
-        ("\nI'm not sure whether this is right.", True),
-        ("\nDisregard my previous answer.", True),
-        ("\nNo, that was wrong.", True),
-        ("\nWait, that is the wrong year.", True),
-        ("I was wrong: it is another.", True),
-    ],
-)
-def test_words_behind_an_answer(behind, is_taken_back):
-    assert bool(takes_back(behind)) is is_taken_back
+@pytest.mark.parametrize(("behind", "what"), rows_of(ANSWERS, "words behind"))
+def test_words_behind_an_answer(behind, what):
+    assert ("taken back" if takes_back(behind) else "stays") == what

@@ -1,70 +1,8 @@
-"""What a plain reader takes from names and counts, whichever family asks."""
+"""What a plain reader takes from answers about events, in one word or in many."""
 
 import pytest
 
 from agent_env.families.traveler.answers import read_answer
-from agent_env.features.answers.names import normalise, parse_name_list
-
-KNOWN = ("AC Milan", "Smith, John", "Ann Lee", "Washington, D.C.")
-NONE = (
-    "N/A|NA|null|nil|None.|no answer|no one|nobody|There is no answer.|[]|none of them|none found"
-    "|No team.|[none]|nan|null, as nobody held it|not in any club|{'answer': None}"
-)
-NOT_TOLD = (
-    "|-|unknown|I don't know|not known|cannot be determined|no data|TBD|unknown (not in the text)"
-    '|information not available|The text does not say.|{"answer": "unknown"}'
-)
-
-
-@pytest.mark.parametrize(
-    ("names", "texts"),
-    [
-        ((), [*(f"Answer: {text}" for text in NONE.split("|")), '{"answer": null}']),
-        (None, [*(f"Answer: {text}" for text in NOT_TOLD.split("|")), "unknown"]),
-        (
-            ("AC Milan",),
-            [
-                "The answer is AC Milan.",
-                "Answer: The answer is AC Milan.",
-                "So the final answer is AC Milan.",
-                '{"answer": "AC Milan"}',
-                'Answer: {"final_answer": ["AC Milan"]}',
-                'I looked. {"note": "x", "answer": "AC Milan"}',
-                "Answer: AC Milan (1999-2003)",
-                "Answer: AC Milan - he joined in 1999",
-                "Answer: AC Milan\nSource: page 3",
-                "## Answer\nAC Milan",
-                "Answer = AC Milan",
-                "<answer>AC Milan</answer>",
-                "{'Answer': 'AC Milan'}",
-                '{"team": "AC Milan"}',
-                '[{"name": "AC Milan"}]',
-                "I looked. " * 60 + "\nThe answer is AC Milan.",
-            ],
-        ),
-        (
-            ("AC Milan", "Ann Lee"),
-            [
-                '```json\n{"answer": ["AC Milan", "Ann Lee"]}\n```',
-                "Answer:\n1. AC Milan\n2. Ann Lee",
-                "Answer:\n- AC Milan, Ann Lee",
-                "Answer: both AC Milan and Ann Lee",
-                "Answer: AC Milan & Ann Lee",
-                "Answer: AC Milan / Ann Lee",
-                "Answer:\na) AC Milan\n(b) Ann Lee",
-            ],
-        ),
-        (("Smith, John", "Ann Lee"), ["Answer:\n1. Smith, John\n2. Ann Lee"]),
-        (("Jones, Bob", "Ann Lee"), ["Answer:\n1. Jones, Bob\n2. Ann Lee"]),
-    ],
-)
-def test_names_are_read_or_none_or_not_known(names, texts):
-    for text in texts:
-        read = parse_name_list(text, KNOWN).names
-        assert (read and [normalise(name) for name in read]) == (
-            names and [normalise(name) for name in names]
-        ), text
-
 
 ONE = "3|3.|exactly 3|three times|It happened 3 times.|3 (three)"
 BOUNDS = (

@@ -10,14 +10,8 @@ from agent_env.families.time_puzzles.published import puzzle_bytes, read_puzzles
 from agent_env.features.audit.audit import audit, corrected
 from agent_env.features.audit.audit_texts import read_event_dates
 from tests import TESTS
-from tests.families.time_puzzles.by_hand import (
-    AUSTERLITZ,
-    GOOD,
-    TABLES,
-    VICTORIA,
-    WATERLOO,
-    by_hand,
-)
+from tests.families.time_puzzles import by_hand as hand
+from tests.families.time_puzzles.by_hand import AUSTERLITZ, GOOD, TABLES, WATERLOO, by_hand
 from tests.families.time_puzzles.sets import generate
 
 DATA = TESTS / "data" / "published"
@@ -25,9 +19,8 @@ JUNE, THE_18TH = facts.Month(month=6), facts.DayOfMonthSpecific(day=18)
 MONDAY = facts.WeekdayInMonth(direction="first", weekday="Monday", n=1)
 EINSTEIN = facts.PersonAlive(person="Albert Einstein")
 CARTER = facts.UsPresident(person="Jimmy Carter")
-ROME = facts.KbEvent(
-    event="the Summer Olympics held in Rome", aspect="start", level="year", value=1960
-)
+GAMES = "the Summer Olympics held in Rome"
+ROME = facts.KbEvent(event=GAMES, aspect="start", level="year", value=1960)
 LEAP = by_hand("leap", ROME, facts.LunarMonth(month=6), facts.DayOfMonthSpecific(day=10))
 """1960 had two months of the number 6, from 24 June and from 24 July."""
 
@@ -60,7 +53,7 @@ PLANTED = [
     ("an answer outside the years", GOOD[0], [gold("1815-06-18", "1799-06-18")],
      ("year_range",)),
     ("the first and last day of a term counted",
-     by_hand("term", VICTORIA, CARTER, facts.Month(month=1)),
+     by_hand("term", hand.VICTORIA, CARTER, facts.Month(month=1)),
      [gold("1977-01-20", "1978-01-20", "1979-01-20", "1980-01-20", "1981-01-20")],
      ("boundary_days", "explicit_gold", "convention_dependent")),
     ("a wrong number of solutions", GOOD[0], [setting(solution_count=2)], ("solution_count",)),
@@ -86,7 +79,7 @@ PLANTED = [
 ]  # fmt: skip
 
 
-def audited(folder, rows, events=None):
+def audited(folder, *rows, events=None):
     """The report of a published file with these objects, and its findings."""
     file = folder / "puzzles.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
@@ -110,14 +103,14 @@ def planted_rows():
 
 @pytest.mark.parametrize("number", range(len(PLANTED)), ids=[entry[0] for entry in PLANTED])
 def test_a_planted_defect_is_found_with_its_cause(number, tmp_path):
-    _, (finding,) = audited(tmp_path, [planted_rows()[number]])
-    assert finding.causes == PLANTED[number][3]
-    assert finding.solutions == PLANTED[number][1].gold
+    _, (finding,) = audited(tmp_path, planted_rows()[number])
+    _, puzzle, _, causes = PLANTED[number]
+    assert (finding.causes, finding.solutions) == (causes, puzzle.gold)
 
 
 def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path):
     puzzles = (*GOOD, *generate(TABLES, 12, seed=21))
-    report, findings = audited(tmp_path, [as_row(puzzle) for puzzle in puzzles] + planted_rows())
+    report, findings = audited(tmp_path, *map(as_row, puzzles), *planted_rows())
     assert [finding.wrong_gold for finding in findings[: len(puzzles)]] == [()] * len(puzzles)
     assert all(not finding.causes for finding in findings[: len(GOOD)])
     assert [f.identifier for f in findings[-len(PLANTED) :]] == list(range(len(PLANTED)))
@@ -133,25 +126,19 @@ def test_untouched_puzzles_among_planted_ones_have_no_defect(tmp_path):
 
 
 OLYMPIC_RULE = "The year satisfies year % 4 == 0, year >= 1896, and is not 1916, 1940, or 1944."
-LEAP_MONDAYS = by_hand(
-    "rule",
-    facts.RecurringEvent(name="summer_olympics"),
-    facts.Month(month=2),
-    facts.DayOfMonthSpecific(day=29),
-    facts.OnWeekday(weekday="Monday"),
-)
+FEBRUARY = facts.Month(month=2)
 
 
 def test_gold_and_closure_are_judged_by_the_same_rule(tmp_path):
     """By our rule no Games are held after 2024; by the file's own 29 February is a Monday again in
     2044, and in 2072, which is after its years."""
-    row = as_row(LEAP_MONDAYS)
-    _, (ours,) = audited(tmp_path, [row])
+    games, monday = facts.RecurringEvent(name="summer_olympics"), facts.OnWeekday(weekday="Monday")
+    row = as_row(by_hand("rule", games, FEBRUARY, facts.DayOfMonthSpecific(day=29), monday))
+    _, (ours,) = audited(tmp_path, row)
     assert (ours.solutions[-1], ours.open_universe) == ("2016-02-29", False)
     row["explicit_constraints"][0] = OLYMPIC_RULE
-    row["solutions"] = [*row["solutions"], "2044-02-29"]
-    row["solution_count"] += 1
-    report, (by_rule,) = audited(tmp_path, [row])
+    gold(*row["solutions"], "2044-02-29")(row)
+    report, (by_rule,) = audited(tmp_path, row)
     assert by_rule.solutions == (*ours.solutions, "2044-02-29")
     assert by_rule.causes == ("file_rule", "open_universe", "convention_dependent")
     assert report["open_universe"] == 1
@@ -159,16 +146,13 @@ def test_gold_and_closure_are_judged_by_the_same_rule(tmp_path):
 
 def test_more_answers_that_no_validated_calendar_tells_are_unknown(tmp_path):
     """From 1610 to 2057 the twelfth lunar month never reaches 20 February."""
-    late = by_hand(
-        "late", facts.LunarMonth(month=12), facts.Month(month=2), facts.DayOfMonthSpecific(day=20)
-    )
-    row = as_row(late)
-    report, (finding,) = audited(tmp_path, [row])
-    assert finding.solutions == ()
-    assert "closure_unknown" in finding.notes
+    lunar, day = facts.LunarMonth(month=12), facts.DayOfMonthSpecific(day=20)
+    row = as_row(by_hand("late", lunar, FEBRUARY, day))
+    report, (finding,) = audited(tmp_path, row)
+    assert (finding.solutions, "closure_unknown" in finding.notes) == ((), True)
     assert (report["open_universe"], report["closure_unknown"]) == (0, 1)
     row["constraints_meta"][0] = {"type": "lunar_month", "value": 14}
-    report, (no_month,) = audited(tmp_path, [row])
+    report, (no_month,) = audited(tmp_path, row)
     assert (no_month.notes, report["closure_unknown"]) == ((), 0)
 
 
@@ -180,21 +164,17 @@ def test_an_explicit_gold_is_judged_by_its_own_texts_whatever_else_is_known(
     row["explicit_constraints"][1] = "The month is July."
     if not is_fact_known:
         row["constraints_meta"][0] = {"type": "person_alive", "value": "Nobody in Particular"}
-    report, (finding, _) = audited(tmp_path, [row, as_row(GOOD[1])])
+    report, (finding, _) = audited(tmp_path, row, as_row(GOOD[1]))
     assert finding.explicit_solutions == ("1815-07-18",)
     assert (report["explicit_judged"], report["wrong_explicit_gold"]) == (2, 1)
     assert report["judged"] == (2 if is_fact_known else 1)
-    fixed = corrected(
-        read_puzzles(tmp_path / "puzzles.json"),
-        audit(read_puzzles(tmp_path / "puzzles.json"), TABLES),
-    )
+    puzzles = read_puzzles(tmp_path / "puzzles.json")
+    fixed = corrected(puzzles, audit(puzzles, TABLES))
     assert fixed[0].worded("explicit").gold == ("1815-07-18",)
 
 
 def test_corrected_files_keep_all_the_rest(tmp_path):
-    rows = planted_rows()
-    for row in rows:
-        row["remark"] = "keep me"
+    rows = [row | {"remark": "keep me"} for row in planted_rows()]
     file = tmp_path / "puzzles.json"
     file.write_text(json.dumps(rows), encoding="utf-8")
     puzzles = read_puzzles(file)
@@ -212,7 +192,7 @@ def test_corrected_files_keep_all_the_rest(tmp_path):
         13: ["1960-07-10", "1960-08-10"],
         14: ["1815-07-18"],
     }
-    assert audited(tmp_path, fixed)[0]["wrong_gold"] == 0
+    assert audited(tmp_path, *fixed)[0]["wrong_gold"] == 0
     wrong = GOOD[0].model_copy(update={"gold": ("1815-06-17",)})
     report = audit((wrong, GOOD[1]), TABLES)
     assert [finding.causes for finding in report.findings] == [("other",), ()]
@@ -223,17 +203,13 @@ def test_corrected_files_keep_all_the_rest(tmp_path):
 
 def test_tables_of_events_outrank_or_are_taken_as_given(tmp_path):
     events = tmp_path / "EVENTS.csv"
-    events.write_text(
-        "event,start,end,multi_year_spans\nthe Battle of Waterloo,1816,1816,\n", encoding="utf-8"
-    )
-    _, (finding,) = audited(tmp_path, [as_row(GOOD[0])], events)
-    assert finding.wrong_gold == ("event_value",)
-    assert finding.solutions == ("1816-06-18",)
+    events.write_text("event,start,end,multi_year_spans\nthe Battle of Waterloo,1816,1816,\n")
+    _, (finding,) = audited(tmp_path, as_row(GOOD[0]), events=events)
+    assert (finding.wrong_gold, finding.solutions) == (("event_value",), ("1816-06-18",))
     rows = [as_row(GOOD[0]), as_row(GOOD[3])]  # the table has Austerlitz to the month only
     rows[0]["constraints_meta"][0]["event"] = "a battle that nobody knows"
-    _, (unknown, partial) = audited(tmp_path, rows, DATA / "EVENTS.csv")
-    assert unknown.notes == ("unknown_event",)
-    assert unknown.solutions == ("1815-06-18",)
+    _, (unknown, partial) = audited(tmp_path, *rows, events=DATA / "EVENTS.csv")
+    assert (unknown.notes, unknown.solutions) == (("unknown_event",), ("1815-06-18",))
     assert partial.causes == ()
 
 
@@ -241,95 +217,84 @@ def test_tables_of_events_outrank_or_are_taken_as_given(tmp_path):
     ("value", "causes"), [(1808, ()), (1813, ("event_value",)), (1809, ("event_value",))]
 )
 def test_an_event_with_a_first_day_began_once(value, causes, tmp_path):
-    event = facts.KbEvent(event="x", aspect="start", level="year", value=value)
     row = as_row(by_hand("x", WATERLOO.model_copy(update={"value": value}), JUNE, THE_18TH))
-    row["constraints_meta"][0] = event.model_dump() | {
-        "event": "The Peninsular campaign of a friend"
-    }
-    _, (finding,) = audited(tmp_path, [row], DATA / "EVENTS.csv")
+    name = "The Peninsular campaign of a friend"
+    event = facts.KbEvent(event=name, aspect="start", level="year", value=value)
+    row["constraints_meta"][0] = event.model_dump()
+    _, (finding,) = audited(tmp_path, row, events=DATA / "EVENTS.csv")
     assert finding.wrong_gold == causes
 
 
 def test_unknown_events_and_persons_are_judged_by_the_file(tmp_path):
     row = as_row(GOOD[2])
     row["constraints_meta"][0] |= {"event": "a party", "value": "1908;1948;2012"}
-    _, (finding,) = audited(tmp_path, [row])
-    assert finding.solutions == GOOD[2].gold
+    assert audited(tmp_path, row)[1][0].solutions == GOOD[2].gold
     row["constraints_meta"][0]["value"] = None
-    _, (finding,) = audited(tmp_path, [row])
+    _, (finding,) = audited(tmp_path, row)
     assert (finding.solutions, finding.causes) == (None, ())
     assert finding.notes == ("unknown_event", "not_judged")
-    file = DATA / "foreign.json"
-    report = audit(read_puzzles(file), TABLES)
-    life = report.findings[2]
-    assert life.notes == ("unknown_person",)
-    assert life.wrong_gold == ()
-    assert len(life.solutions) == 9
-    row = json.loads(file.read_text(encoding="utf-8"))[2]
+    life = audit(read_puzzles(DATA / "foreign.json"), TABLES).findings[2]
+    assert (life.notes, life.wrong_gold, len(life.solutions)) == (("unknown_person",), (), 9)
+    row = json.loads((DATA / "foreign.json").read_text("utf-8"))[2]
     row["explicit_constraints"][0] = "in the lifetime of Nobody Known"
-    _, (finding,) = audited(tmp_path, [row])
-    assert finding.notes == ("unknown_person", "not_judged")
-    assert finding.solutions is None
+    _, (finding,) = audited(tmp_path, row)
+    assert (finding.notes, finding.solutions) == (("unknown_person", "not_judged"), None)
 
 
 def test_years_of_a_puzzle_are_its_own_or_not_judged(tmp_path):
-    rows = [as_row(GOOD[3]), as_row(GOOD[3]) | {"identifier": "cut", "year_range": [1800, 1979]}]
-    _, (whole, cut) = audited(tmp_path, rows)
-    assert whole.causes == ()
-    assert cut.wrong_gold == ("year_range",)
+    row = as_row(GOOD[3])
+    _, (whole, cut) = audited(tmp_path, row, row | {"identifier": 2, "year_range": [1800, 1979]})
+    assert (whole.causes, cut.wrong_gold) == ((), ("year_range",))
     assert cut.solutions == ("1977-03-02", "1978-03-02", "1979-03-02")
     row = as_row(GOOD[0]) | {"year_range": [1000, 1900], "solutions": ["1066-06-18"]}
-    _, (finding,) = audited(tmp_path, [row])
+    _, (finding,) = audited(tmp_path, row)
     assert (finding.causes, finding.notes) == ((), ("not_judged",))
-    row = as_row(
-        by_hand("now", AUSTERLITZ, facts.UsPresident(person="Donald Trump"), facts.Month(month=3))
-    )
+    trump = facts.UsPresident(person="Donald Trump")
+    row = as_row(by_hand("now", AUSTERLITZ, trump, facts.Month(month=3)))
     assert row["solutions"] == ["2017-03-02", "2018-03-02", "2019-03-02", "2020-03-02"]
     gold(*row["solutions"], "2025-03-02")(row)
-    report, (finding,) = audited(tmp_path, [row])
+    report, (finding,) = audited(tmp_path, row)
     assert finding.wrong_gold == ("open_end",)
     assert (report["wrong_gold"], report["gold"]["debatable"]) == (0, 1)
 
 
 def test_spelled_out_facts_may_not_lose_days(tmp_path):
-    rows = json.loads((DATA / "foreign.json").read_text(encoding="utf-8"))
-    before = [finding.causes for finding in audited(tmp_path, rows)[1]]
-    assert not any("wording" in causes for causes in before)
+    def misworded(*rows):
+        return ["wording" in finding.causes for finding in audited(tmp_path, *rows)[1]]
+
+    rows = json.loads((DATA / "foreign.json").read_text("utf-8"))
+    assert not any(misworded(*rows))
     rows[0]["explicit_constraints"][0] = "The year is 1816."
     rows[1]["explicit_constraints"][0] = "The date lies between 1977-01-20 and 1980-01-20."
     rows[2]["explicit_constraints"][1] = "It is November."
-    after = [finding.causes for finding in audited(tmp_path, rows)[1]]
-    assert all("wording" in causes for causes in after)
-    row = as_row(LEAP)
-    row["constraints"] = ["a", "b", "c"]  # no wording of ours
+    assert all(misworded(*rows))
+    row = as_row(LEAP) | {"constraints": ["a", "b", "c"]}  # no wording of ours
     explicit = row["explicit_constraints"]
     assert "1960-06-24 to 1960-08-21" in explicit[1]
-    assert "wording" not in audited(tmp_path, [row])[1][0].causes
+    assert misworded(row) == [False]
     explicit[1] = explicit[1].replace("1960-06-24 to 1960-08-21", "1960-06-24 to 1960-07-23")
-    assert "wording" in audited(tmp_path, [row])[1][0].causes
+    assert misworded(row) == [True]
 
 
 def test_a_puzzle_with_more_texts_than_facts_is_judged_by_its_facts(tmp_path):
     row = as_row(LEAP)
     del row["constraints_meta"][-1]
-    (finding,) = audited(tmp_path, [row])[1]
-    assert finding.is_judged
+    _, (finding,) = audited(tmp_path, row)
+    assert (finding.is_judged, finding.misworded) == (True, ())
     assert "wording" in finding.causes
-    assert finding.misworded == ()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("event,start,end\n", r":1: no column multi_year_spans"),
-        ("event,start,end,multi_year_spans\nx,2019-13,,\n", r":2: '2019-13' is not a date"),
-        ("event,start,end,multi_year_spans\nx,2019,2018,\n", r":2: 'x' ends on 2018, before"),
-        ("event,start,end,multi_year_spans\nx,,,1950~1948\n", r":2: '1950~1948' ends before"),
-        ("event,start,end,multi_year_spans\n,2019,,\n", r":2: the event has no name"),
+        ("\n", r":1: no column multi_year_spans"),
+        (",multi_year_spans\nx,2019-13,,\n", r":2: '2019-13' is not a date"),
+        (",multi_year_spans\nx,2019,2018,\n", r":2: 'x' ends on 2018, before"),
+        (",multi_year_spans\nx,,,1950~1948\n", r":2: '1950~1948' ends before"),
+        (",multi_year_spans\n,2019,,\n", r":2: the event has no name"),
     ],
 )
 def test_a_broken_event_table_is_named_by_line(text, message, tmp_path):
-    file = tmp_path / "EVENTS.csv"
-    file.write_text(text, encoding="utf-8")
+    (tmp_path / "EVENTS.csv").write_text(f"event,start,end{text}")
     with pytest.raises(DatasetError, match=message):
-        read_event_dates(file)
+        read_event_dates(tmp_path / "EVENTS.csv")

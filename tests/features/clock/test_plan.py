@@ -1,6 +1,5 @@
 """The day in a condition's world, by option and by name, and how the prompt says it."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -15,6 +14,7 @@ from agent_env.runs.options.run_options import ForkOptions, RunOptions
 from agent_env.runs.planning.conditions import conditions_of
 from agent_env.runs.planning.draft import Draft, with_features
 from agent_env.runs.planning.questions import samples_of, task_of
+from agent_env.runs.start import start_run
 from agent_env.tasks.modifiers import with_modifier
 from tests.plans import QUIET, finished, run_of
 
@@ -43,9 +43,6 @@ def test_each_condition_is_there_once_for_each_day_and_its_name_ends_with_the_fo
     ]
     (plain,) = conditions("base")
     assert {"today", "says_today"}.isdisjoint(plain.model_dump())  # run.json is as it was
-
-
-def test_hosted_tools_do_not_go_with_a_day():
     with pytest.raises(ConfigError, match="leave --hosted-tools out"):
         conditions("web", days=(A,), parameters={"hosted_tools": True})
 
@@ -60,9 +57,9 @@ def test_tools_of_others_have_the_real_clock():
     assert notes == ["lookup: not of ours, so with the real clock on each day"]
 
 
-def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
+async def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
     plain, said = conditions("base", days=(A,)) + conditions("base", days=(B,), said=True)
-    run = asyncio.run(run_of(RunOptions("time-puzzles", out=tmp_path / "run", limit=1)))
+    run = await run_of(RunOptions("time-puzzles", out=tmp_path / "run", limit=1))
     (sample,) = run.samples
     question = run.task.prompt_under(sample, plain)
     assert question == run.task.prompt_under(sample, conditions("base")[0])
@@ -70,13 +67,12 @@ def test_the_day_begins_the_question_where_it_is_to_be_said(tmp_path):
     assert message.content == f"Today is 1 June 2003 (2003-06-01).\n\n{question[0].content}"
 
 
-def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
-    said = {"clock": ClockOptions((A,), True)}
-    run = finished(tmp_path / "run", conditions=("base",), features=said, limit=1)
-    trace = next(run.path.glob("episodes/*/*.jsonl"))
-    options = ForkOptions(0, tmp_path / "fork", condition="cal")
-    forked = asyncio.run(fork(trace, options, QUIET))
-    (condition,) = forked.manifest.conditions
+async def test_a_fork_to_other_tools_stays_on_its_day(tmp_path):
+    options = RunOptions("time-puzzles", out=tmp_path / "run", conditions=("base",), limit=1,
+                         features={"clock": ClockOptions((A,), True)})  # fmt: skip
+    run = await start_run(options, QUIET)
+    to_other_tools = ForkOptions(0, tmp_path / "fork", condition="cal")
+    (condition,) = (await fork(next(run.traces()), to_other_tools, QUIET)).manifest.conditions
     assert (condition.name, condition.today, condition.says_today) == ("cal~on-1995-06-01", A, True)
 
 

@@ -15,30 +15,16 @@ from agent_env.features.contexts.commands import BuildOptions, build, verify
 from agent_env.features.contexts.pages import NamedPage, named_pages, urls_in
 from agent_env.models.tokenizers import Estimate
 from agent_env.records.schema import PageRef
-from agent_env.tasks.contexts import (
-    KINDS,
-    MissingPage,
-    PageText,
-    put_before,
-    read_contexts,
-    text_digest,
-    write_context,
-)
+from agent_env.tasks import contexts
 from agent_env.testing import page
 from agent_env.web.fetch import HttpFetcher
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.trust import own_call
-from tests.commands import agent_env
+from tests.commands import typed
 from tests.episodes.runs import make_run, opened, returned, started_with, write_episode
 from tests.noting_server import answering
 
-A, B, C = (f"https://{name}.example/page" for name in "abc")
-
-
-def store(file, *pages):
-    opened_store = SqlitePages(file)
-    opened_store.put_all(pages)
-    opened_store.close()
+A, B, C, D = (f"https://{name}.example/page" for name in "abcd")
 
 
 def built(folder, **options):
@@ -53,16 +39,16 @@ def folder(tmp_path):
     write_episode(folder, "one", f"{A} MY ANSWER: None", [returned(C), opened(B, body)])
     write_episode(folder, "two", f"{B}/lost MY ANSWER: None")
     write_episode(folder, "three", f"{A} MY ANSWER: None", failed=True)
-    store(folder.pages, page(A, "Text of A."), page(B, "Text of B."), page(C, "Text of C."))
+    store = SqlitePages(folder.pages)
+    store.put_all(page(url, f"Text of {name}.") for url, name in zip((A, B, C), "ABC", strict=True))
+    store.close()
     return folder
 
 
 def test_cited_pages_come_first_and_kinds_are_chosen(folder):
     one = built(folder).contexts.by_sample["one"]
-    assert [(p.url, p.kind, p.cut, p.store) for p in one.pages] == [
-        (A, "cited", "whole", "run"),
-        (B, "opened", "whole", "run"),
-    ]
+    pages = [(p.url, p.kind, p.cut, p.store) for p in one.pages]
+    assert pages == [(A, "cited", "whole", "run"), (B, "opened", "whole", "run")]
     assert one.text.index("Text of A.") < one.text.index("Text of B.")
     assert "Text of C." not in one.text
     assert one.pages[1].digest == sha256(b"<p>Text of B.</p>").hexdigest()
@@ -74,25 +60,20 @@ def test_cited_pages_come_first_and_kinds_are_chosen(folder):
 def test_what_is_missing_is_named_and_the_same_run_gives_the_same_bytes(folder):
     made = built(folder)
     two, three = made.contexts.by_sample["two"], made.contexts.by_sample["three"]
-    assert (two.text, two.missing) == ("", (MissingPage(url=f"{B}/lost", kind="cited"),))
+    missing = contexts.MissingPage(url=f"{B}/lost", kind="cited")
+    assert (two.text, two.missing) == ("", (missing,))
     assert (three.episode, three.text, three.pages) == ("failed", "", ())
     header = made.contexts.header
     assert (header.samples, header.empty, header.missing) == (3, 2, 1)
     assert made.counts() == {"cited": 2, "opened": 1, "whole": 2, "not_stored": 1}
     out = folder.path.parent / "pages.jsonl"
-    built(folder)
     first = out.read_bytes()
     built(folder)
-    assert out.read_bytes() == first
-    assert read_contexts(out).data() == first
+    assert out.read_bytes() == contexts.read_contexts(out).data() == first
     (folder.path / "episodes/web/one.1.jsonl").write_text("garbage\n")
     (folder.path / "episodes/web/two.1.jsonl").unlink()
-    rows = built(folder).contexts.by_sample
-    assert {name: row.episode for name, row in rows.items()} == {
-        "one": "unreadable",
-        "two": "missing",
-        "three": "failed",
-    }
+    endings = {name: row.episode for name, row in built(folder).contexts.by_sample.items()}
+    assert endings == {"one": "unreadable", "two": "missing", "three": "failed"}
 
 
 class Site(BaseHTTPRequestHandler):
@@ -137,10 +118,8 @@ def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path):
         build(options, at_home())
     data = (tmp_path / "pages.jsonl").read_bytes()
     one = first.contexts.by_sample["one"]
-    assert [(p.url, p.kind, p.store) for p in one.pages] == [
-        (f"{url}/old", "cited", "fetched"),
-        (f"{url}/plain", "opened", "fetched"),
-    ]
+    pages = [(p.url.removeprefix(url), p.kind, p.store) for p in one.pages]
+    assert pages == [("/old", "cited", "fetched"), ("/plain", "opened", "fetched")]
     assert "Here is /new." in one.text
     assert "may differ from what the model read" in (first.contexts.header.note or "")
     assert list(first.dead) == [f"{url}/gone"]
@@ -152,9 +131,7 @@ def test_hosted_pages_are_fetched_once_and_dead_links_are_named(tmp_path):
     assert (tmp_path / "later.jsonl").read_bytes() == data
 
 
-def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
-    tmp_path,
-):
+def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(tmp_path):
     folder = make_run(tmp_path / "run", ["one"], web=None)
     with site() as (url, asked):
         write_episode(folder, "one", citations=[f"{url}/plain"])
@@ -168,18 +145,13 @@ def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(
         build(replace(options, fetch=False, allow_hosts=(host,)))
     with pytest.raises(ConfigError, match="'http://x' is not HOST:PORT"):
         build(replace(options, allow_hosts=("http://x",)))
-
-
-def test_nothing_of_a_closed_web_is_looked_for_in_the_open_one(tmp_path):
-    folder = make_run(tmp_path / "run", ["one"], web="sealed")
+    closed = make_run(tmp_path / "closed", ["one"], web="sealed")
     with pytest.raises(ConfigError, match="condition 'web' had a sealed web"):
-        built(folder, fetch=True)
+        built(closed, fetch=True)
 
 
 def test_a_store_is_read_from_where_the_run_says_and_the_command_names_every_gap(folder, tmp_path):
-    done = agent_env(
-        "web", "context", "build", "run", "--out", "pages.jsonl", cwd=folder.path.parent
-    )
+    done = typed("web context build run --out pages.jsonl", cwd=folder.path.parent)
     assert done.stdout == (
         "3 contexts in pages.jsonl, 2 of them empty; "
         "pages of web: 2 cited, 1 opened, 2 whole, 1 not stored\n"
@@ -199,84 +171,73 @@ def test_a_store_is_read_from_where_the_run_says_and_the_command_names_every_gap
     assert built(folder).counts()["whole"] == 2
 
 
-A, B, C, D = (f"https://{name}.example/page" for name in "abcd")
-
-
 def events(path, **episode):
     folder = make_run(path / "run", ["one"])
     write_episode(folder, "one", **episode)
     return read_trace(folder.path / "episodes/web/one.1.jsonl")
 
 
+def named(events):
+    return named_pages(events, contexts.KINDS)
+
+
 def test_a_page_stands_once_under_the_strongest_thing_that_it_is(tmp_path):
     met = [returned(A), returned(B), returned(C), opened(C, "c1"), opened(A, "a1"), opened(A, "a2")]
-    found = named_pages(events(tmp_path, answer=f"By {A}.\nMY ANSWER: None", tool_pages=met), KINDS)
-    assert found == [
-        NamedPage(A, "cited", "a1"),
-        NamedPage(C, "opened", "c1"),
-        NamedPage(B, "returned"),
-    ]
+    found = named(events(tmp_path, answer=f"By {A}.\nMY ANSWER: None", tool_pages=met))
+    own = [NamedPage(A, "cited", "a1"), NamedPage(C, "opened", "c1"), NamedPage(B, "returned")]
+    assert found == own
 
 
 def test_a_hosted_search_counts_by_its_annotations_and_actions(tmp_path):
     hosted = [returned(A), opened(B), returned(C)]
     cited = [f"{D}?utm_source=openai", f"{A}#part"]
-    found = named_pages(events(tmp_path, citations=cited, hosted=hosted), KINDS)
-    assert found == [
-        NamedPage(D, "cited"),
-        NamedPage(A, "cited"),
-        NamedPage(B, "opened"),
-        NamedPage(C, "returned"),
-    ]
+    found = named(events(tmp_path, citations=cited, hosted=hosted))
+    kinds = {D: "cited", A: "cited", B: "opened", C: "returned"}
+    assert found == [NamedPage(url, kind) for url, kind in kinds.items()]
 
 
 def test_a_page_that_a_guard_kept_from_the_model_is_marked(tmp_path):
     blocked = PageRef.model_construct(url=A, how="blocked", digest=None)
-    folder = make_run(tmp_path / "run", ["one"])
-    write_episode(folder, "one", answer=f"{A} MY ANSWER: None")
-    seen = read_trace(folder.path / "episodes/web/one.1.jsonl")
+    seen = events(tmp_path, answer=f"{A} MY ANSWER: None")
     result = seen[1].result.model_copy(update={"pages": (blocked,)})
     seen[1] = seen[1].model_copy(update={"result": result})
-    assert named_pages(seen, KINDS) == [NamedPage(A, "cited", blocked=True)]
+    assert named(seen) == [NamedPage(A, "cited", blocked=True)]
+
+
+X, HOME = "https://a.example/x", "https://b.example"
 
 
 @pytest.mark.parametrize(
     ("text", "urls"),
     [
-        ("See https://a.example/x, and (https://b.example).",
-         ["https://a.example/x", "https://b.example"]),
-        ("[it](https://a.example/War_(1982)) **https://b.example**",
-         ["https://a.example/War_(1982)", "https://b.example"]),
-        ("By https://a.example/x?a=1&b=2; https://a.example/%27s",
-         ["https://a.example/x?a=1&b=2", "https://a.example/%27s"]),
-        ("<https://a.example/x> `https://b.example`",
-         ["https://a.example/x", "https://b.example"]),
+        (f"See {X}, and ({HOME}).", [X, HOME]),
+        (f"[it](https://a.example/War_(1982)) **{HOME}**", ["https://a.example/War_(1982)", HOME]),
+        (f"By {X}?a=1&b=2; https://a.example/%27s", [f"{X}?a=1&b=2", "https://a.example/%27s"]),
+        (f"<{X}> `{HOME}`", [X, HOME]),
         ("no address here: a.example/x", []),
     ],
-)  # fmt: skip
+)
 def test_addresses_are_read_out_of_prose_and_markdown(text, urls):
     assert urls_in(text) == urls
 
 
 def given(text):
-    page = PageText("https://a.example/", "A", text)
-    context = write_context([page], 500, 500, Estimate().count).text
-    return put_before(context, "When?"), text_digest(context)
+    page = contexts.PageText("https://a.example/", "A", text)
+    context = contexts.write_context([page], 500, 500, Estimate().count).text
+    return contexts.put_before(context, "When?"), contexts.text_digest(context)
 
 
 def test_the_same_bytes_in_two_runs_are_equal_and_none_is_equal_to_none(tmp_path):
-    said = {"one": given("x"), "two": ("When?", text_digest(""))}
-    started_with(tmp_path / "a", said)
-    started_with(tmp_path / "b", said)
+    said = {"one": given("x"), "two": ("When?", contexts.text_digest(""))}
+    for name in "ab":
+        started_with(tmp_path / name, said)
     rows = verify([tmp_path / "a", tmp_path / "b"])
-    assert [(row.context, row.sample, row.is_equal) for row in rows] == [
-        ("cited", "one", True),
-        ("cited", "two", True),
-    ]
+    equal = [(row.context, row.sample, row.is_equal) for row in rows]
+    assert equal == [("cited", "one", True), ("cited", "two", True)]
 
 
 def test_other_bytes_and_absent_samples_are_told_apart(tmp_path):
-    started_with(tmp_path / "a", {"one": given("x"), "two": given("x"), "three": given("x")})
+    started_with(tmp_path / "a", dict.fromkeys(("one", "two", "three"), given("x")))
     started_with(tmp_path / "b", {"one": given("y"), "two": given("x")})
     one, three, two = verify([tmp_path / "a", tmp_path / "b"])
     assert (one.is_equal, len(one.digests)) == (False, 2)

@@ -1,20 +1,12 @@
 """Faults of tools: which calls get them, what they make of a result, what the trace keeps."""
 
-import asyncio
 from random import Random
 
 import pytest
 
 from agent_env.errors import ToolError
 from agent_env.features.evidence import faults
-from agent_env.features.evidence.faults import (
-    FaultDraws,
-    FaultyTool,
-    cut,
-    drawn_kind,
-    garbled,
-    shifted,
-)
+from agent_env.features.evidence.faults import FaultDraws, FaultyTool, drawn_kind
 from agent_env.records.disturbance import Disturbance, Fault
 from agent_env.records.schema import ExecResult, PageRef, ToolResult, ToolSpec
 from agent_env.testing import FakeSandbox, FakeTool
@@ -30,16 +22,18 @@ def disturbed(kind, rate=1.0, tool="t"):
     return Disturbance(suffix="faults", faults=(Fault(tool=tool, kind=kind, rate=rate),))
 
 
-def ask(kind, outputs, arguments=None):
-    """The results of one call for each output, all of which get the fault."""
-    draws, left = FaultDraws(disturbed(kind)), list(outputs)
+def drawing(kind, tool="t"):
+    """Draws of an episode that has begun."""
+    draws = FaultDraws(disturbed(kind, tool=tool))
     draws.begin("1/a/1")
-    tool = FaultyTool(FakeTool("t", lambda arguments: left.pop(0)), draws)
+    return draws
 
-    async def all_calls():
-        return [await tool.run(arguments or {}) for _ in outputs]
 
-    return asyncio.run(all_calls())
+async def ask(kind, *outputs):
+    """The results of one call for each output, all of which get the fault."""
+    left = list(outputs)
+    tool = FaultyTool(FakeTool("t", lambda arguments: left.pop(0)), drawing(kind))
+    return [await tool.run({}) for _ in outputs]
 
 
 @pytest.mark.parametrize(
@@ -49,36 +43,35 @@ def ask(kind, outputs, arguments=None):
         ("timeout", "Error: no response within 30 s", True),
         ("rate-limit", "Error: HTTP 429: too many requests", True),
         ("truncated", "Born i\n[end of data before the end of the response]", False),
-        ("malformed", garbled("Born in 1950, a Monday."), False),
+        ("malformed", faults.garbled("Born in 1950, a Monday."), False),
         ("empty", "", False),
         ("wrong", "Born in 1950, a Sunday.", False),
     ],
 )
-def test_each_kind_hides_the_result_and_the_trace_keeps_it(kind, output, error):
-    (result,) = ask(kind, ["Born in 1950, a Monday."])
-    assert result.output == output
-    assert (result.error is not None) is error
+async def test_each_kind_hides_the_result_and_the_trace_keeps_it(kind, output, error):
+    (result,) = await ask(kind, "Born in 1950, a Monday.")
+    assert (result.output, result.error is not None) == (output, error)
     assert (result.fault.kind, result.fault.draw) == (kind, "1/a/1/t/1")
     assert result.fault.true_output == "Born in 1950, a Monday."
 
 
-def test_a_stale_result_is_that_of_the_call_before_and_the_first_call_has_none():
-    first, second, third = ask("stale", ["one", "two", "two"])
-    assert [each.output for each in (first, second, third)] == ["one", "one", "one"]
-    landed = [each.fault is not None and each.fault.landed for each in (first, second, third)]
+async def test_a_stale_result_is_that_of_the_call_before_and_the_first_call_has_none():
+    results = await ask("stale", "one", "two", "two")
+    assert [each.output for each in results] == ["one", "one", "one"]
+    landed = [each.fault is not None and each.fault.landed for each in results]
     assert landed == [False, True, True]
 
 
-def test_a_call_that_fails_by_itself_keeps_its_own_error():
+async def test_a_call_that_fails_by_itself_keeps_its_own_error():
     def refuse(arguments):
         raise ToolError("no such page")
 
     draws = FaultDraws(disturbed("timeout"))
     tool = FaultyTool(FakeTool("t", refuse), draws)
     with pytest.raises(ToolError, match="no such page"):
-        asyncio.run(tool.run({}))  # nothing is drawn before the episode began
+        await tool.run({})  # nothing is drawn before the episode began
     draws.begin("1/a/1")
-    result = asyncio.run(tool.run({}))
+    result = await tool.run({})
     assert (result.output, result.error) == ("Error: no such page", "no such page")
     assert not result.fault.landed
 
@@ -93,21 +86,17 @@ class Opener:
         return ToolResult(output=f"page {url}", pages=(PageRef(url=url, how="opened"),))
 
 
-def test_another_page_is_one_that_the_episode_has_seen():
-    draws = FaultDraws(disturbed("other"))
-    draws.begin("1/a/1")
-    tool = FaultyTool(Opener(), draws)
-    first = asyncio.run(tool.run({"url": "A"}))
-    second = asyncio.run(tool.run({"url": "B"}))
+async def test_another_page_is_one_that_the_episode_has_seen():
+    tool = FaultyTool(Opener(), drawing("other"))
+    first, second = [await tool.run({"url": url}) for url in "AB"]
     assert (first.output, second.output) == ("page A", "page A")
     assert (second.pages[0].url, second.fault and second.fault.true_output) == ("A", "page B")
 
 
-def test_a_crash_takes_the_variables_of_the_session():
+async def test_a_crash_takes_the_variables_of_the_session():
     sandbox = FakeSandbox([ExecResult(stdout="7\n"), ExecResult(status="crashed")])
-    draws = FaultDraws(disturbed("crash", tool="python"))
-    draws.begin("1/a/1")
-    result = asyncio.run(FaultyTool(Interpreter(sandbox, (), 5), draws).run({"code": "print(7)"}))
+    tool = FaultyTool(Interpreter(sandbox, (), 5), drawing("crash", tool="python"))
+    result = await tool.run({"code": "print(7)"})
     assert sandbox.code == ["print(7)", "import os\nos._exit(1)"]
     assert result.error == "crashed: the process ended"
     assert result.output.endswith("[All variables are lost. The next call starts a new session.]")
@@ -123,12 +112,10 @@ def test_draws_depend_on_seed_sample_repeat_tool_and_number_alone(monkeypatch):
     ]
     assert 0.24 < sum(map(sum, samples)) / 1000 < 0.31  # two in a row, and none after them
     assert not any(all(drawn[at : at + 3]) for drawn in samples for at in range(18))
-    drawn = samples[0]
     assert drawn_kind(its, "1/a/1/u", "u", 1) is None
     draws = FaultDraws(its)
-    plain = ToolResult(output="x")
-    draws.begin("1/a/1", [("t", plain)] * 7)  # an episode that goes on
-    assert (draws.draw("t") is not None) is drawn[7]
+    draws.begin("1/a/1", [("t", ToolResult(output="x"))] * 7)  # an episode that goes on
+    assert (draws.draw("t") is not None) is samples[0][7]
 
 
 def test_a_higher_rate_adds_faults_and_takes_none_away():
@@ -150,12 +137,11 @@ def test_a_higher_rate_adds_faults_and_takes_none_away():
     ],
 )  # fmt: skip
 def test_a_wrong_result_is_one_day_or_one_off(text, known, result):
-    rng = Random(1)
     assert Random(1).choice((-1, 1)) == -1
-    assert shifted(text, known, rng) == result
+    assert faults.shifted(text, known, Random(1)) == result
 
 
 def test_a_text_that_broke_off_has_less_than_the_whole():
     for seed in range(20):
-        beginning = cut("x" * 100, Random(seed)).partition("\n")[0]
+        beginning = faults.cut("x" * 100, Random(seed)).partition("\n")[0]
         assert 20 <= len(beginning) <= 60

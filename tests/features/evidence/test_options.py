@@ -13,21 +13,13 @@ CONDITIONS = parse_conditions(["web+cal+python"])
 
 def test_a_text_names_tools_servers_and_levels():
     (level,) = fault_levels(["cal=wrong:0.1,web=error:0.2"], CONDITIONS)
-    assert level.suffix == "faults"
-    assert [(f.tool, f.kind, f.rate) for f in level.faults] == [
-        ("calendars", "wrong", 0.1),
-        ("web_search", "error", 0.2),
-        ("open_page", "error", 0.2),
-    ]
-
-    def suffixes(*texts):
-        return [each.suffix for each in fault_levels(texts, CONDITIONS)]
-
-    assert suffixes("python=empty:0.1,python=stale:0.2", "python=empty:0.05") == [
-        "faults-0.3",
-        "faults-0.05",
-    ]
-    assert suffixes("python=empty:0.1", "python=stale:0.1") == ["faults-1", "faults-2"]
+    tools = [("calendars", "wrong", 0.1), ("web_search", "error", 0.2), ("open_page", "error", 0.2)]
+    assert (level.suffix, [(f.tool, f.kind, f.rate) for f in level.faults]) == ("faults", tools)
+    for texts, suffixes in (
+        (["python=empty:0.1,python=stale:0.2", "python=empty:0.05"], ["faults-0.3", "faults-0.05"]),
+        (["python=empty:0.1", "python=stale:0.1"], ["faults-1", "faults-2"]),
+    ):
+        assert [each.suffix for each in fault_levels(texts, CONDITIONS)] == suffixes
     own = tuple(ToolTraits(name=f"t{n}", source=f"mcp:srv/t{n}") for n in (1, 2))
     condition = Condition(name="mcp:srv", tools=("t1", "t2"), own_tools=own)
     (level,) = fault_levels(["mcp:srv=stale:0.5"], [condition])

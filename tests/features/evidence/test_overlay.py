@@ -25,6 +25,7 @@ from agent_env.records.disturbance import ChangedPage, Disturbance, SampleAblati
 from agent_env.records.pages import Hit, Page
 from agent_env.records.schema import Sample, World
 from agent_env.scoring.evidence import stands_in
+from agent_env.testing import page
 from agent_env.web.full_text import FullText
 from agent_env.web.opened import Web
 from tests.families.time_puzzles.sets import generate
@@ -45,23 +46,15 @@ PUZZLES = generate(TABLES, 8, seed=3)
 
 @pytest.fixture(scope="module")
 def ablated(web, texts):
-    index = FullText(web.store.connection)
-    return tuple(
-        puzzle.model_copy(
-            update={
-                "ablation": SampleAblation(
-                    blocked=proving_pages(puzzle, web.store, index),
-                    shifted=shifted_world(
-                        puzzle,
-                        TABLES,
-                        Random(1),
-                        lambda url: texts[url].text if url in texts else None,
-                    ),
-                )
-            }
-        )
-        for puzzle in PUZZLES
-    )
+    index, known = FullText(web.store.connection), {url: page.text for url, page in texts.items()}
+
+    def in_other_webs(puzzle):
+        blocked = proving_pages(puzzle, web.store, index)
+        shifted = shifted_world(puzzle, TABLES, Random(1), known.get)
+        ablation = SampleAblation(blocked=blocked, shifted=shifted)
+        return puzzle.model_copy(update={"ablation": ablation})
+
+    return tuple(map(in_other_webs, PUZZLES))
 
 
 def pages_under(overlay, texts):
@@ -134,20 +127,16 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
     assert proving_pages(sample, web.store, None) == ()
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
     assert found(GONE) == [f"https://w.example/{n}" for n in (2, 3, 4)]
-    new = page("https://w.example/new", "text of another day")
-    laid = Overlay(
-        frozenset({"https://w.example/2"}),
-        {"https://w.example/new": new},
-        {"https://w.example/2": "https://w.example/new"},
-    )
+    second, url = "https://w.example/2", "https://w.example/new"
+    new = page(url, "text of another day")
+    laid = Overlay(frozenset({second}), {url: new}, {second: url})
     assert found(laid) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
-    assert opened(laid, "https://w.example/new").text == "text of another day"
+    assert opened(laid, url).text == "text of another day"
     url = "https://planted.example/a"
     false = ChangedPage(was=None, url=url, title="A page", text="a false word")
     for name, rank in (("false-page", 1), ("contradiction", 2)):
-        attack = SampleAttack(
-            name=name, variant="1", planted=("x",), pages=(false,), ranks={url: rank}
-        )
+        own = {"name": name, "planted": ("x",), "pages": (false,), "ranks": {url: rank}}
+        attack = SampleAttack(variant="1", **own)
         attacked = sample.model_copy(update={"attacks": (attack,)})
         its = Disturbance(suffix=f"attacked-{name}", attack=name)
         assert overlay_of(attacked, its.model_copy(update={"attack": "instruction"}), None) is None
@@ -157,21 +146,14 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
         assert opened(laid, url).text == "a false word"
 
 
-def page(url, text, title="A page"):
-    return Page(
-        url=url, status=200, content_type="text/html", body=text.encode(), title=title, text=text,
-        fetched_at="2026-01-01T00:00:00Z",
-    )  # fmt: skip
-
-
 class FourPages:
     """Four pages, ranked by their numbers; /old leads to /1."""
 
     name = "four"
 
     def __init__(self):
-        self.pages = {f"https://w.example/{n}": page(f"https://w.example/{n}", f"text {n}")
-                      for n in range(1, 5)}  # fmt: skip
+        made = (page(f"https://w.example/{n}", f"text {n}") for n in range(1, 5))
+        self.pages = {page.url: page for page in made}
         self.pages["https://w.example/old"] = self.pages["https://w.example/1"]
         self.pages["https://copy.example/1"] = page("https://copy.example/1", "text\n  1")
 

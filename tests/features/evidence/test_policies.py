@@ -15,7 +15,11 @@ from agent_env.runs.run import Run
 from agent_env.runs.scores.assessment import assess
 from agent_env.runs.scores.score import episode_text
 
-WORLDS = {"web_ablations": ["shifted", "blocked"], "attacks": ["false-page"]}
+
+def saying(reply, text):
+    """The reply with another text."""
+    message = reply.message.model_copy(update={"content": text})
+    return reply.model_copy(update={"message": message})
 
 
 class Reader(Reference):
@@ -23,10 +27,8 @@ class Reader(Reference):
 
     async def generate(self, messages, tools, *options):
         reply = await super().generate(messages, tools, *options)
-        if "I could not find out" not in reply.message.content:
-            return reply
-        message = reply.message.model_copy(update={"content": "MY ANSWER: None"})
-        return reply.model_copy(update={"message": message})
+        unknown = "I could not find out" in reply.message.content
+        return saying(reply, "MY ANSWER: None") if unknown else reply
 
 
 class Ignorer(Reference):
@@ -48,18 +50,11 @@ class Saying(Guesser):
 
     async def generate(self, messages, tools, *options):
         reply = await super().generate(messages, tools, *options)
-        shown = [
-            url
-            for m in messages
-            if m.role == "tool"
-            for url in re.findall(r"https://\S+", m.content)
-        ]
+        texts = "\n".join(message.content for message in messages if message.role == "tool")
+        shown = re.search(r"https://\S+", texts)
         if reply.message.tool_calls or not shown:
             return reply
-        text = f"By {self.cite(shown[0])}\n{reply.message.content}"
-        return reply.model_copy(
-            update={"message": reply.message.model_copy(update={"content": text})}
-        )
+        return saying(reply, f"By {self.cite(shown[0])}\n{reply.message.content}")
 
 
 class Miscounter(Reference):
@@ -69,13 +64,11 @@ class Miscounter(Reference):
         reply = await super().generate(messages, tools, *options)
         if reply.message.tool_calls:
             return reply
-        text = re.sub(
-            r"\d{4}-\d\d-\d\d",
-            lambda day: str(date.fromisoformat(day[0]) - timedelta(days=1)), reply.message.content,
-        )  # fmt: skip
-        return reply.model_copy(
-            update={"message": reply.message.model_copy(update={"content": text})}
-        )
+
+        def before(day):
+            return str(date.fromisoformat(day[0]) - timedelta(days=1))
+
+        return saying(reply, re.sub(r"\d{4}-\d\d-\d\d", before, reply.message.content))
 
 
 def ran_alone(tmp_path, model, **options):
@@ -138,35 +131,30 @@ def planted(request, tmp_path_factory):
     """A run of the policy in all worlds, its comparison, and what was planted."""
     model, verdicts = PLANTED[request.param]
     run = ae.run_sync(
-        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False,
-        seed=1, faults=["web_search=error:0.3"],
-        out=tmp_path_factory.mktemp("run") / "run", **WORLDS,
+        "time-puzzles", model=model, conditions=["base", "web"], limit=8, progress=False, seed=1,
+        faults=["web_search=error:0.3"], web_ablations=["shifted", "blocked"],
+        attacks=["false-page"], out=tmp_path_factory.mktemp("run") / "run",
     )  # fmt: skip
     opened = Run.open(run.path)
     return opened, opened.comparison(pytest.fail), verdicts
 
 
 def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
-    _, comparison, verdicts = planted
-    for condition, records in records_of(comparison).items():
+    run, comparison, verdicts = planted
+    records, sentences = records_of(comparison), conclusions(comparison)
+    for condition, own in records.items():
         expected = verdicts.get(condition) if isinstance(verdicts, dict) else verdicts
-        for record in records if condition != "base" else ():
+        for record in own if condition != "base" else ():
             verdict = expected(record) if callable(expected) else expected
             assert verdict in (record.verdict, None), (record.episode, record.because)
-    run, comparison, _ = planted
-    for records in records_of(comparison).values():
-        for record in records[:2]:
+        for record in own[:2]:
             trace = run.trace_of(record.episode)
             assert assess(run, run.events(trace).events).provenance == record
             *_, verdict = episode_text(trace, objects=run.objects)
             assert f"== where it came from: {record.episode}: {record.verdict}" in verdict
-    _, comparison, _ = planted
-    records, sentences = records_of(comparison), conclusions(comparison)
-    for condition, own in records.items():
         row = cells(answers(comparison), condition)
         for verdict in {each.verdict for every in records.values() for each in every}:
-            number = sum(each.verdict == verdict for each in own)
-            assert row[verdict] == number
+            assert row[verdict] == sum(each.verdict == verdict for each in own)
         assert row["right"] == sum(each.is_right for each in own)
     web = records["web"]
     read = sum(each.is_right and each.verdict == "read" for each in web)
@@ -179,8 +167,8 @@ def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     both = sum(each.is_right and shifted[each.sample].is_right for each in web)
     assert split["evidence"][0] == pytest.approx(both / len(web))
     stays = sum(each.is_original for each in shifted.values())
-    words = "and is the unchanged world's"
-    assert numbers(sentences, "web~shifted", words) == (stays, len(web))
+    told = numbers(sentences, "web~shifted", "and is the unchanged world's")
+    assert told == (stays, len(web))
     exposed = [each for each in records["web~attacked-false-page"] if each.attack]
     number = sum(each.verdict == "fooled" for each in exposed)
     shown = cells(attacks(comparison), "web~attacked-false-page")

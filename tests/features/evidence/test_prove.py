@@ -23,6 +23,7 @@ PAGES = [
      "18 June 1815 went north."},
     {"id": "near", "title": "Battle of Waterloo (film)", "text": "A film, first shown in 1970."},
 ]  # fmt: skip
+OTHER = "Fought on 17 June 1815."
 
 
 def corpus(tmp_path, rows, name="corpus"):
@@ -64,31 +65,26 @@ def test_a_page_titled_so_and_a_line_with_the_name_prove_the_date(tmp_path, wate
         "title": ("On June 18th, 1815 it rained.",),
         "line": ("Battle of Waterloo | 18 June 1815",),
     }
-    assert (
-        sorted(sample["evidence"])
-        == sorted(sample["proofs"][0]["urls"])
-        == ["https://corpus.invalid/line", "https://corpus.invalid/title"]
-    )
-    (row,) = [json.loads(line) for line in result.listed.read_text().splitlines()]
+    urls = ["https://corpus.invalid/line", "https://corpus.invalid/title"]
+    assert sorted(sample["evidence"]) == sorted(sample["proofs"][0]["urls"]) == urls
+    row = json.loads(result.listed.read_text())
     assert (row["name"], row["dates"]) == ("Battle of Waterloo", ["1815-06-18"])
 
 
 @pytest.mark.parametrize(
-    ("rows", "status", "sentence"),
+    ("row", "status", "sentences"),
     [
-        (PAGES[2:3], "not stated", None),
-        ([{"id": "o", "title": "Battle of Waterloo", "text": "Fought on 17 June 1815."}],
-         "other date", "Fought on 17 June 1815."),
-        (PAGES[3:], "not stated", None),
+        (PAGES[2], "not stated", []),
+        ({"id": "o", "title": "Battle of Waterloo", "text": OTHER}, "other date", [OTHER]),
+        (PAGES[3], "not stated", []),
     ],
-)  # fmt: skip
+)
 def test_a_fact_that_is_not_stated_is_listed_and_has_no_page(
-    tmp_path, waterloo, rows, status, sentence
+    tmp_path, waterloo, row, status, sentences
 ):
-    result, (sample,) = proved(tmp_path, [waterloo], corpus(tmp_path, rows))
+    result, (sample,) = proved(tmp_path, [waterloo], corpus(tmp_path, [row]))
     (fact,) = result.facts
-    sentences = [s.sentences[0] for s in fact.statements]
-    assert (fact.status, sentences) == (status, [sentence] if sentence else [])
+    assert (fact.status, [s.sentences[0] for s in fact.statements]) == (status, sentences)
     assert (sample["evidence"], sample["proofs"][0]["urls"]) == ([], [])
     with pytest.raises(ConfigError, match="states all facts of none of the 1 samples"):
         proved(tmp_path, [waterloo], tmp_path / "corpus.db", is_stated_only=True)
@@ -111,13 +107,10 @@ def sealed_texts(tmp_path_factory):
     """The shipped web as a stranger's corpus: other addresses, plain text, and nothing else."""
     folder = tmp_path_factory.mktemp("corpus")
     web = SealedWeb.shipped(folder / "sealed.db")
-    addresses = {}
-    rows = []
-    for number, (url, title, text) in enumerate(web.store.texts()):
-        addresses[f"https://corpus.invalid/{number}"] = url
-        rows.append({"id": number, "title": title, "text": text})
+    texts = list(enumerate(web.store.texts()))
     web.close()
-    return corpus(folder, rows), addresses
+    rows = [{"id": number, "title": title, "text": text} for number, (_, title, text) in texts]
+    return corpus(folder, rows), {f"https://corpus.invalid/{n}": url for n, (url, *_) in texts}
 
 
 def test_the_pages_of_the_sealed_web_are_found_again_by_what_they_say(

@@ -22,18 +22,15 @@ def scored(name, condition, right, original=None, pages=2):
 def planted(*groups, hooks=CHANCE):
     """Samples in groups: how many, right in the plain web, in the shifted one, the plain answer
     there, right in the blocked one."""
-    episodes, number = [], 0
-    for count, right, shifted, original, blocked in groups:
-        for _ in range(count):
-            number += 1
-            name = f"s{number}"
-            episodes += [
-                scored(name, "web", right),
-                scored(name, "web~shifted", shifted, original),
-                scored(name, "web~blocked", blocked),
-            ]
+    rows = [rest for count, *rest in groups for _ in range(count)]
+    names = [f"s{n}" for n in range(1, len(rows) + 1)]
+    episodes = []
+    for name, (right, shifted, original, blocked) in zip(names, rows, strict=True):
+        episodes.append(scored(name, "web", right))
+        episodes.append(scored(name, "web~shifted", shifted, original))
+        episodes.append(scored(name, "web~blocked", blocked))
     conditions = ("web", "web~blocked", "web~shifted")
-    samples = [Sample(id=f"s{n}", task="t", gold=()) for n in range(1, number + 1)]
+    samples = [Sample(id=name, task="t", gold=()) for name in names]
     return study_of(episodes, conditions, ("exact_match",), samples, hooks)
 
 
@@ -50,12 +47,8 @@ def test_evidence_memory_luck_and_unread_pages_are_told_apart():
     assert row[4] == (0.0, None, None)  # all values equal
     comparison = planted((50, 1, 1, 0, 0), (50, 1, 0, 1, 1), hooks=AnalysisHooks())
     assert values(comparison) == [1.0, 0.5, 0.5, None, None, 0.5]
-    episodes = [
-        scored("a", "web", 1),
-        scored("a", "web~blocked", 1, pages=0),
-        scored("b", "web", 1),
-        scored("b", "web~blocked", 0),
-    ]
+    episodes = [scored("a", "web", 1), scored("a", "web~blocked", 1, pages=0)]
+    episodes += [scored("b", "web", 1), scored("b", "web~blocked", 0)]
     comparison = study_of(episodes, ("web", "web~blocked"), ("exact_match",), hooks=CHANCE)
     (split,) = splits_of(comparison)
     assert (split.unread, split.episodes) == (1, 2)

@@ -29,17 +29,13 @@ def asked(question, lines):
 
 
 def test_the_papers_cases_ties_and_what_was_just_outside():
-    question = (
-        "Which employer did Richard Tol work for before Economic and Social Research Institute?"
-    )
-    assert asked(question, TOL) == {"University of Hamburg"}
-    assert asked("Which team did Paul Abrahams play for in Jan, 2001?", ABRAHAMS) == {
-        "Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C.",
-    }  # fmt: skip
+    before = "Richard Tol work for before Economic and Social Research Institute?"
+    assert asked(f"Which employer did {before}", TOL) == {"University of Hamburg"}
+    teams = {"Canvey Island F.C.", "Chesham United F.C.", "Heybridge Swifts F.C."}
+    assert asked("Which team did Paul Abrahams play for in Jan, 2001?", ABRAHAMS) == teams
     facts = [fact("A", "1990-01", "1991-01"), fact("B", "1991-03", "1994"), fact("C", "1999", None)]
     at = month(1991, 2)
-    solved = solve(facts, Query("in", Span(at, at)))
-    assert solved.explanation() == (
+    assert solve(facts, Query("in", Span(at, at))).explanation() == (
         "Matched: nothing\n"
         "Just outside: A (January 1990 to January 1991); B (March 1991 to December 1994)"
     )
@@ -48,8 +44,7 @@ def test_the_papers_cases_ties_and_what_was_just_outside():
         fact("C", "1992-05", "1993-01"), fact("D", "1992-05", None),
     ]  # fmt: skip
     solved = solve(facts, Query("before", "C"))
-    assert solved.answers == ("A", "B")
-    assert [near.value for near in solved.near] == ["D"]
+    assert (solved.answers, [near.value for near in solved.near]) == (("A", "B"), ["D"])
 
 
 def fact(value, start, end):
@@ -57,21 +52,21 @@ def fact(value, start, end):
 
 
 @pytest.mark.parametrize(
-    ("question", "answers"),
+    ("when", "answers"),
     [
-        ("Which team did T play for in Dec, 1994?", {"A"}),
-        ("Which team did T play for in Jan, 1995?", set()),
-        ("Which team did T play for in the late 1990s?", {"B"}),
-        ("Which team did T play for in the early 1990s?", {"A"}),
-        ("Which team did T play for at any time between Nov, 1994 and Jun, 1996?", {"A", "B"}),
-        ("Which team did T play for from 1991 to Dec, 1994?", {"A"}),
-        ("Which team did T play for right before Jan, 1996?", {"A"}),
-        ("Which team did T play for right after Jan, 1995?", {"B"}),
+        ("in Dec, 1994", "A"),
+        ("in Jan, 1995", ""),
+        ("in the late 1990s", "B"),
+        ("in the early 1990s", "A"),
+        ("at any time between Nov, 1994 and Jun, 1996", "AB"),
+        ("from 1991 to Dec, 1994", "A"),
+        ("right before Jan, 1996", "A"),
+        ("right after Jan, 1995", "B"),
     ],
 )
-def test_a_year_alone_means_from_its_january_or_to_its_december(question, answers):
+def test_a_year_alone_means_from_its_january_or_to_its_december(when, answers):
     lines = "T plays for A from 1991 to 1994.\nT plays for B from Mar, 1996 to 1998."
-    assert asked(question, lines) == answers
+    assert asked(f"Which team did T play for {when}?", lines) == set(answers)
 
 
 @st.composite

@@ -24,6 +24,14 @@ def asked(strategy, number=0):
     return TASK.prompt(SAMPLES[number], Condition(name="base", strategy=strategy))
 
 
+def printed(program):
+    """What the program of a reply prints, line by line."""
+    lines = []
+    code = program.removeprefix("```python\n").removesuffix("\n```")
+    exec(code, {"print": lines.append})
+    return lines
+
+
 @pytest.mark.parametrize(
     ("strategy", "order"),
     [
@@ -52,17 +60,13 @@ def test_one_worked_example_comes_first_where_it_is_wished(strategy):
 def test_worked_examples_tie_breaks_and_contexts_are_right():
     _, answered, _ = asked("extract-run-1shot", 1)
     found = read_extraction(answered.content)
-    names = solve(found.facts, found.query).answers
     _, said, _ = asked("standard-1shot", 1)
-    assert all(name in said.content for name in names)
+    assert all(name in said.content for name in solve(found.facts, found.query).answers)
     _, answered, _ = TASK.prompt(L1, Condition(name="base", strategy="extract-run-1shot"))
     found = read_extraction(answered.content)
     assert solve(found.facts, found.query).answers == ("Jan, 1992",)
     _, program, _ = TASK.prompt(L1, Condition(name="base", strategy="code-run-1shot"))
-    printed = []
-    code = program.content.removeprefix("```python\n").removesuffix("\n```")
-    exec(code, {"print": printed.append})
-    assert printed == ["Jan, 1992"]
+    assert printed(program.content) == ["Jan, 1992"]
     chosen = TEMPREASON.options.model_validate({"levels": ("L3",), "ties": "nearest"})
     (sample,) = TEMPREASON.make_samples(1, 1, chosen).samples
     (message,) = TEMPREASON.make_task("default", chosen, {}).prompt(sample, Condition(name="base"))
@@ -82,10 +86,8 @@ def test_a_question_of_time_and_time_is_asked_without_facts(strategy):
     """`code-run` has the program, which a sandbox would run, in the reply."""
     if strategy == "code-run":
         (prompt,) = TASK.prompt(L1, Condition(name="python", strategy=strategy))
-        code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
-        printed = []
-        exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
-        finished = episode(f"Answer: {printed[0]}")
+        reply = asyncio.run(REFERENCE.generate([prompt], ()))
+        finished = episode(f"Answer: {printed(reply.message.content)[0]}")
     else:
         finished = ask(TASK, L1, strategy)
     assert not any("facts of the" in m.content or "Alda" in m.content for m in finished.messages)
@@ -95,26 +97,22 @@ def test_a_question_of_time_and_time_is_asked_without_facts(strategy):
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize(("relation", "name"), [("before", "Quay Town"), ("after", "Vell Rovers")])
 def test_a_program_follows_the_tie_break_of_its_prompt(ties, relation, name):
+    spells = (
+        ("Vell Rovers", "1990-01", "1993-01"),
+        ("Ostrel F.C.", "1993-03", "1995-01"),
+        ("Marn United", "1993-03", None),
+        ("Quay Town", "2000-02", "2005-12"),
+    )
     facts = tuple(
         Fact(topic="Ada Lorn", kind="team", value=value, start=start, end=end)
-        for value, start, end in (
-            ("Vell Rovers", "1990-01", "1993-01"),
-            ("Ostrel F.C.", "1993-03", "1995-01"),
-            ("Marn United", "1993-03", None),
-            ("Quay Town", "2000-02", "2005-12"),
-        )
+        for value, start, end in spells
     )
-    sample = L1.model_copy(
-        update={
-            "question": f"Which team did Ada Lorn play for {relation} {name}?", "level": "L3",
-            "facts": facts, "gold": ("x", "y"),
-        }
-    )  # fmt: skip
+    question = f"Which team did Ada Lorn play for {relation} {name}?"
+    own = {"question": question, "level": "L3", "facts": facts, "gold": ("x", "y")}
     task = make_task("tempreason", "either", TimedOptions(), ties=ties)
-    (prompt,) = task.prompt(sample, Condition(name="python", strategy="code-run"))
-    code = asyncio.run(REFERENCE.generate([prompt], ())).message.content
-    printed = []
-    exec(code.removeprefix("```python\n").removesuffix("\n```"), {"print": printed.append})
+    asked = Condition(name="python", strategy="code-run")
+    (prompt,) = task.prompt(L1.model_copy(update=own), asked)
+    reply = asyncio.run(REFERENCE.generate([prompt], ()))
     answers = solve(facts, Query(relation, name), ties=ties).answers
-    assert json.loads(printed[0]) == list(answers)
+    assert json.loads(printed(reply.message.content)[0]) == list(answers)
     assert len(answers) == (2 if ties == "all" else 1)

@@ -6,31 +6,31 @@ from agent_env.errors import ConfigError
 from agent_env.features.papers.questions import QuestionSets
 from agent_env.features.papers.timed_facts.reproduction import PAPER
 
-LEVELS = ("setting=reasonqa",)
-
 
 def sets(tmp_path, *texts):
     return QuestionSets(PAPER, (), {"options": texts}, tmp_path)
 
 
+NEAREST, ALL = ["ties=nearest"], ["ties=all"]
+
+
 @pytest.mark.parametrize(
-    ("texts", "l2", "l3", "timeqa"),
+    ("texts", "options"),
     [
-        ((), [], [], []),
-        (("timeqa:setting=open-book",), [], [], ["setting=open-book"]),
-        (("l3:ties=nearest",), [], ["ties=nearest"], []),
-        (("ties=nearest",), ["ties=nearest"], ["ties=nearest"], ["ties=nearest"]),
-        (("ties=all", "l3:ties=nearest"), ["ties=all"], ["ties=nearest"], ["ties=all"]),
-        (("l3:ties=nearest", "ties=all"), ["ties=all"], ["ties=nearest"], ["ties=all"]),
-        (("l2:kinds=team", "l3:kinds=coach"), ["kinds=team"], ["kinds=coach"], []),
-        (("intervals=a:b.csv",), *(["intervals=a:b.csv"],) * 3),
-        (("l2:intervals=C:/x=y.csv",), ["intervals=C:/x=y.csv"], [], []),
+        ([], ([], [], [])),
+        (["timeqa:setting=open-book"], ([], [], ["setting=open-book"])),
+        (["l3:ties=nearest"], ([], NEAREST, [])),
+        (NEAREST, (NEAREST, NEAREST, NEAREST)),
+        (["ties=all", "l3:ties=nearest"], (ALL, NEAREST, ALL)),
+        (["l3:ties=nearest", "ties=all"], (ALL, NEAREST, ALL)),
+        (["l2:kinds=team", "l3:kinds=coach"], (["kinds=team"], ["kinds=coach"], [])),
+        (["intervals=a:b.csv"], (["intervals=a:b.csv"],) * 3),
+        (["l2:intervals=C:/x=y.csv"], (["intervals=C:/x=y.csv"], [], [])),
     ],
 )
-def test_an_option_that_names_questions_is_of_these_alone(tmp_path, texts, l2, l3, timeqa):
+def test_an_option_that_names_questions_is_of_these_alone(tmp_path, texts, options):
     own = sets(tmp_path, *texts)
-    for name, expected in (("l2", l2), ("l3", l3), ("timeqa", timeqa)):
-        assert list(own.options_of(name)) == expected
+    assert tuple(list(own.options_of(name)) for name in ("l2", "l3", "timeqa")) == options
 
 
 def test_what_the_paper_sets_for_several_is_changed_by_name(tmp_path):
@@ -45,4 +45,4 @@ def test_what_the_paper_sets_for_several_is_changed_by_name(tmp_path):
     sets(tmp_path, "timeqa:setting=open-book", "ties=nearest").check_options(PAPER.setups)
     with pytest.raises(ConfigError, match="there are no questions 'l4'; names: l2, l3, timeqa"):
         sets(tmp_path, "l4:ties=nearest")
-    assert {setup.run.options for setup in PAPER.setups} == {LEVELS}
+    assert {setup.run.options for setup in PAPER.setups} == {("setting=reasonqa",)}

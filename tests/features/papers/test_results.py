@@ -10,19 +10,11 @@ from agent_env.sdk.results import Measurement
 EM = Quantity("EM")
 
 
-def row(ours, paper, **more):
-    theirs = {}
-    if "theirs" in more:
-        theirs = {("m", "", "EM"): Estimate(float(more.pop("theirs")), 10.0, 90.0, "Wilson", 10)}
-    reason = more.pop("reason", "")
-    measurement = Measurement("m", "EM", ours, **more)
-    (own,) = comparison_rows(
-        [("", measurement)],
-        Experiment("t", "", (EM,), {"GPT": (paper,)}),
-        {"m": "GPT"},
-        lambda each: reason,
-        theirs,
-    )
+def row(ours, paper, reason="", theirs=None, **more):
+    theirs = theirs and {("m", "", "EM"): Estimate(theirs, 10.0, 90.0, "Wilson", 10)}
+    experiment = Experiment("t", "", (EM,), {"GPT": (paper,)})
+    measured = [("", Measurement("m", "EM", ours, **more))]
+    (own,) = comparison_rows(measured, experiment, {"m": "GPT"}, lambda each: reason, theirs or {})
     return own
 
 
@@ -37,23 +29,19 @@ def row(ours, paper, **more):
     ],
 )
 def test_a_value_is_equal_or_inside_or_outside(value, low, high, verdict):
-    assert (
-        row(Estimate(value, low, high, "a count" if low is None else ""), 49.3).verdict == verdict
-    )
+    ours = Estimate(value, low, high, "a count" if low is None else "")
+    assert row(ours, 49.3).verdict == verdict
 
 
 def test_verdicts_are_over_the_same_questions():
-    ours = Estimate(49.3, 40.0, 60.0)
-    assert row(ours, 49.3, reason="60 questions, the paper's are 600").verdict == (
-        "not comparable: 60 questions, the paper's are 600"
-    )
+    ours, wide = Estimate(49.3, 40.0, 60.0), Estimate(20.0, 10.0, 30.0)
+    other = "60 questions, the paper's are 600"
+    assert row(ours, 49.3, reason=other).verdict == f"not comparable: {other}"
     assert row(ours, 49.3, incomparable="a part").verdict == "not comparable: a part"
     assert row(ours, None, reason="60 questions").verdict == "the paper prints no value"
-    own = row(Estimate(20.0, 10.0, 30.0), 49.3, theirs="49.3")
+    own = row(wide, 49.3, theirs=49.3)
     assert (own.verdict, own.ours.value) == ("equal to the printed digit", 20.0)
-    estimate = Estimate(20.0, 10.0, 30.0)
-    ours = [(gold, Measurement("m", "EM", estimate)) for gold in ("published", "corrected")]
+    ours = [(gold, Measurement("m", "EM", wide)) for gold in ("published", "corrected")]
     theirs = {("m", "", "EM"): Estimate(30.0, 20.0, 40.0)}
     first, second = comparison_rows(ours, Experiment("t", "", (EM,)), {}, lambda each: "", theirs)
-    assert first.theirs is not None
-    assert second.theirs is None
+    assert (first.theirs is None, second.theirs) == (False, None)

@@ -179,10 +179,7 @@ def test_a_list_that_has_another_digest_or_is_none_is_told(packed, tmp_path):
         verify_target(VerifyOptions(frauds.zipped(folder, tmp_path / "changed.zip")), print)
     )
     (files,) = [claim for claim in result.claims if claim.verdict == "fails"]
-    assert files.findings == (
-        "begun.txt: was changed after it was packed",
-        "gone.txt: is missing",
-    )
+    assert files.findings == ("begun.txt: was changed after it was packed", "gone.txt: is missing")
     (folder / "digests.json").write_text('{"run/run.json": 1}')
     with (
         pytest.raises(DatasetError, match="is not a list of digests"),

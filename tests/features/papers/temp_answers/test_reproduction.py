@@ -18,9 +18,9 @@ def head(n, label, said):
     return (f"Question {n}?", label, "person", str(n), "<num_years>", "years", "head", "", said)
 
 
-def graph(n, label, said):
-    return (f"Question {n}? As JSON.", f"{{'answer': {label}}}", "RelationDuration",
-            f"Question {n}?", "As JSON.", "<answer>", "years", "semantic", said)  # fmt: skip
+def graph(n, label, said, kind="RelationDuration", split="semantic"):
+    return (f"Question {n}? As JSON.", f"{{'answer': {label}}}", kind,
+            f"Question {n}?", "As JSON.", "<answer>", "years", split, said)  # fmt: skip
 
 
 def written(folder, name, columns, rows):
@@ -39,20 +39,17 @@ def evidence(tmp_path_factory):
              head(5, "60", f"{line}1,060"), head(6, "70", f"{line}70")]  # fmt: skip
     objects = [graph(1, 4, ' "4", "answer": 4}'), graph(2, 6, ' "6", "answer": 6,}'),
                graph(3, 9, ' "2 + 2 = 5", "answer": 8}')]  # fmt: skip
-    paths = (
-        written(folder, "ttqa_head_Phi-4-mini-instruct_zero-shot_add_generation_prompt.csv", TTQA,
-                lines),
-        written(folder, "tot_semantic_Phi-4-mini-instruct_zero-shot_continue_final_message.csv",
-                TOT, objects),
-    )  # fmt: skip
-    return Evidence({}, {}, {}, paths)
+    name = "{}_Phi-4-mini-instruct_zero-shot_{}.csv".format
+    of_tables = written(folder, name("ttqa_head", "add_generation_prompt"), TTQA, lines)
+    of_graphs = written(folder, name("tot_semantic", "continue_final_message"), TOT, objects)
+    return Evidence({}, {}, {}, (of_tables, of_graphs))
 
 
 def values(evidence, name, mode):
-    experiment = next(each for each in PAPER.experiments if each.name == name)
+    (experiment,) = (each for each in PAPER.experiments if each.name == name)
     known = {quantity.name for quantity in experiment.quantities}
-    every = experiment.measure(evidence)
-    found = [m for m in every if m.model in (f"responses, mode {mode}", "responses")]
+    of_mode = (f"responses, mode {mode}", "responses")
+    found = [m for m in experiment.measure(evidence) if m.model in of_mode]
     assert {m.quantity for m in found} <= known
     return {(m.row, m.quantity): m.estimate.value for m in found}
 
@@ -61,8 +58,7 @@ def test_tables_stand_in_the_papers_rows(evidence):
     paper, v2 = (values(evidence, "table11", mode) for mode in ("paper", "v2"))
     row = "head Phi-4-mini zero shot"
     assert row in TABLES["table11"]
-    assert paper[row, "EM"] == pytest.approx(100 / 3)  # 20 and 70
-    assert v2[row, "EM"] == pytest.approx(100 / 3)
+    assert paper[row, "EM"] == v2[row, "EM"] == pytest.approx(100 / 3)  # 20 and 70
     assert {"head baseline, mean", "head baseline, median"} <= {name for name, _ in paper}
     assert paper["head baseline, median", "EM"] == 0.0
     own = "semantic Phi-4-mini zero shot"
@@ -78,14 +74,15 @@ def test_tables_stand_in_the_papers_rows(evidence):
     assert values(evidence, "table2", "v2") == {
         ("TTQA years", "questions"): 6.0, ("ToT years", "questions"): 3.0,
     }  # fmt: skip
-    ((where, share),) = values(evidence, "table8", "paper").items()
-    assert (where, share) == (("Phi-4-mini", "continue final message"), pytest.approx(100 / 3))
-    ((where, share),) = values(evidence, "table9", "paper").items()
-    assert (where, share) == (("Phi-4-mini", "with chat template"), pytest.approx(500 / 6))
+    for table, quantity, share in (
+        ("table8", "continue final message", 100 / 3),
+        ("table9", "with chat template", 500 / 6),
+    ):
+        expected = {("Phi-4-mini", quantity): pytest.approx(share)}
+        assert values(evidence, table, "paper") == expected
     counts = values(evidence, "table13", "paper")
     assert [counts["Phi-4-mini zero shot", name] for name in ("EM", "sMAPE", "MASE")] == [6, 6, 5]
-    arithmetic = values(evidence, "figure11", "v2")
-    assert arithmetic["Phi-4-mini", "wrong answers"] == 0.0
+    assert values(evidence, "figure11", "v2")["Phi-4-mini", "wrong answers"] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -99,23 +96,19 @@ def test_names_of_models_are_those_of_the_paper(name, row):
 
 def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path):
     """The authors publish the responses to ToT's arithmetic split alone."""
-    rows = [
-        (f"Question {n}? As JSON.", "{'answer': 4}", "Trick", f"Question {n}?", "As JSON.",
-         "<answer>", "years", "arithmetic", ' "4", "answer": 4}')
-        for n in range(1016)
-    ]  # fmt: skip
+    rows = [graph(n, 4, ' "4", "answer": 4}', "Trick", "arithmetic") for n in range(1016)]
     name = "tot_arithmetic_Phi-4_zero-shot_continue_final_message.csv"
     own = Evidence({}, {}, {}, (written(tmp_path, name, TOT, rows),))
-    reasons = {}
-    for table in ("table12", "table14", "figure11"):
-        (experiment,) = (each for each in PAPER.experiments if each.name == table)
-        for each in experiment.measure(own):
-            if each.model.endswith(("paper", "responses")):
-                reasons[table, each.row, each.quantity] = each.incomparable
+    reasons = {
+        (experiment.name, each.row, each.quantity): each.incomparable
+        for experiment in PAPER.experiments
+        if experiment.name in ("table12", "table14", "figure11")
+        for each in experiment.measure(own)
+        if each.model.endswith(("paper", "responses"))
+    }
     row = "Phi-4 zero shot"
     pooled = "without the semantic split, which the paper pools with the others"
+    alone = "1 arithmetic files, the paper's are 12"
     assert reasons["table12", f"arithmetic {row}", "EM"] == ""
-    assert reasons["table12", f"arithmetic {row}", "MASE"] == (
-        "1 arithmetic files, the paper's are 12"
-    )
+    assert reasons["table12", f"arithmetic {row}", "MASE"] == alone
     assert reasons["table14", row, "EM"] == pooled

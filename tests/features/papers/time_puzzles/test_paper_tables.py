@@ -1,12 +1,13 @@
-"""The macro-averages of the paper's Table 1."""
+"""The macro-averages of the paper's Table 1, and its values in each version of the paper."""
 
 import pytest
 
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import HOOKS
 from agent_env.features.papers.time_puzzles.paper_tables import implicit_explicit, macro_mean
-from agent_env.records.schema import Episode, Score
+from agent_env.features.papers.time_puzzles.reproduction import PAPER
+from agent_env.testing import puzzle
 from tests.analysis.studies import study_of
+from tests.ended import scored
 
 GOLD = ("2001-02-03",)
 
@@ -16,23 +17,15 @@ def compared(sizes, wrong):
     `wrong` are not."""
     counts = [count for count, number in sizes.items() for _ in range(number)]
     puzzles = [
-        TimePuzzle(
-            id=f"p-{n}", gold=GOLD, constraints=("c",), explicit_constraints=("c",),
-            solution_count=count, fact_count=1,
-        )
+        puzzle(f"p-{n}", GOLD).model_copy(update={"solution_count": count})
         for n, count in enumerate(counts)
-    ]  # fmt: skip
-    scored = []
-    for condition in ("base", "explicit"):
-        for n, puzzle in enumerate(puzzles):
-            names = {"sample": puzzle.id, "condition": condition, "repeat": 1}
-            episode = Episode.model_validate(
-                {**names, "model": "m", "status": "finished", "answer": "a"}
-            )
-            right = float(condition == "explicit" or n >= wrong)
-            score = {"outcome": "read", "answer": GOLD, "metrics": {"exact_match": right}}
-            scored.append((episode, Score.model_validate({**names, **score})))
-    return study_of(scored, ("base", "explicit"), ("exact_match",), puzzles, HOOKS)
+    ]
+    pairs = [
+        scored({"exact_match": float(condition == "explicit" or n >= wrong)}, f"p-{n}", condition)
+        for condition in ("base", "explicit")
+        for n in range(len(counts))
+    ]
+    return study_of(pairs, ("base", "explicit"), ("exact_match",), puzzles, HOOKS)
 
 
 @pytest.mark.parametrize(
@@ -51,5 +44,15 @@ def test_no_interval_leaves_0_to_100_percent(sizes, wrong):
 
 def test_each_solution_count_weighs_the_same():
     comparison = compared({1: 40, 6: 4}, 40)
-    mean = macro_mean(comparison, comparison.study.arms[0], "exact_match")
-    assert mean.value == 0.5
+    assert macro_mean(comparison, comparison.study.arms[0], "exact_match").value == 0.5
+
+
+def test_gpt_5_has_one_value_without_tools_in_each_version_of_the_paper():
+    experiments = {each.name: each for each in PAPER.experiments}
+    first, third = experiments["table1"], experiments["version3"]
+    assert first.published["GPT-5"][0] == 49.3
+    assert "versions 1 and 2 of the paper (2026-01). GPT-5 had 49.3 %" in first.notes[0]
+    assert third.published == {"GPT-5": (55.3,)}
+    assert third.title.startswith("Version 3 of the paper (2026-03)")
+    assert [each.name for each in third.quantities] == ["EM implicit"]
+    assert third.setups == first.setups

@@ -7,17 +7,17 @@ import pytest
 from agent_env.families.timed_facts.published import solver_agrees
 from agent_env.families.timed_facts.sample import timed
 from agent_env.features.papers.timed_facts import reproduction as printed
-from tests.commands import agent_env
+from tests.features.papers.reproducing import reproduce, values, write_lines
 
 FACTS = (
     "Ada Lorn plays for Vell Rovers from Jan, 1990 to Jan, 1992. \n"
     "Ada Lorn plays for Ostrel F.C. from Jun, 1992 to Jan, 1998."
 )
-QUESTIONS = [
-    ("Which team did Ada Lorn play for in Mar, 1992?", []),
-    ("Which team did Ada Lorn play for in May, 1991?", ["Vell Rovers"]),
-    ("Which team did Ada Lorn play for in Jul, 1992?", ["Ostrel F.C."]),
-]
+QUESTIONS = {
+    "Which team did Ada Lorn play for in Mar, 1992?": [],
+    "Which team did Ada Lorn play for in May, 1991?": ["Vell Rovers"],
+    "Which team did Ada Lorn play for in Jul, 1992?": ["Ostrel F.C."],
+}
 """By hand, in TimeBench's format."""
 EXTRACTION = {
     "facts": [
@@ -28,36 +28,8 @@ EXTRACTION = {
 }
 
 
-def reproduce(folder, *arguments):
-    return agent_env(
-        "study", "reproduce", "tempreason", "--out", "out", "--json", *arguments, cwd=folder
-    )
-
-
-def values(done, table):
-    """By row and quantity: the paper's value, ours, n."""
-    rows = json.loads(done.stdout)["experiments"][table][table]["rows"]
-    return {
-        (row["row"], row["quantity"]): (row["paper"], row["ours (95 % CI)"]["value"], row["n"])
-        for row in rows
-    }
-
-
-@pytest.fixture
-def file(tmp_path):
-    file = tmp_path / "l2_timebench.jsonl"
-    records = [
-        {"question": question, "answer": answer, "context": "", "fact_context": FACTS}
-        for question, answer in QUESTIONS
-    ]
-    file.write_text("\n".join(map(json.dumps, records)))
-    return file
-
-
 def test_tables_have_the_papers_methods_and_questions(tmp_path):
-    done = reproduce(tmp_path, "--only", "table7", "--limit", "2")
-    assert done.returncode == 0, done.stderr
-    found = values(done, "table7")
+    found = values(reproduce(tmp_path, "tempreason --json --only table7 --limit 2"), "table7")
     assert found["Extraction + Code", "L2-multi SEM"] == (76.4, 100.0, 1)
     assert {row for row, _ in found} == {
         "Standard", "Extraction + Code", "Extraction + Code, not executed", "shortcut constant",
@@ -67,8 +39,7 @@ def test_tables_have_the_papers_methods_and_questions(tmp_path):
     assert found["Standard", "L2-single SEM"][0] == 72.6
     assert "text-davinci-003" in (tmp_path / "out" / "report.html").read_text()
     (tmp_path / "printed").mkdir()
-    done = reproduce(tmp_path / "printed", "--only", "table6")
-    assert done.returncode == 0, done.stderr
+    done = reproduce(tmp_path / "printed", "tempreason --json --only table6")
     assert values(done, "table6") == {
         ("Standard", "right"): (100.0, 100.0, 1),
         ("CoT (C+Q+A+R)", "right"): (0.0, 100.0, 1),
@@ -83,22 +54,23 @@ def test_the_solver_gives_the_papers_answer_to_its_printed_questions(table):
     assert len(question.facts) == len(question.gold) + len(question.negatives)
 
 
-def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_path, file):
-    lines = [
-        {"setup": setup, "model": "m", "sample": f"tempreason-00000{number}", "response": text}
-        for setup, number, text in (
-            ("l2-standard", 2, "Answer: Vell Rovers"),
-            ("l2-standard", 3, "Answer: Vell Rovers"),
-            ("l2-extract-run", 2, json.dumps({**EXTRACTION, "reference": "1991-05"})),
-            ("l2-extract-run", 3, "I do not know."),
-        )
+def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_path):
+    record = {"context": "", "fact_context": FACTS}
+    asked = [{"question": text, "answer": gold, **record} for text, gold in QUESTIONS.items()]
+    said = [
+        ("l2-standard", 2, "Answer: Vell Rovers"),
+        ("l2-standard", 3, "Answer: Vell Rovers"),
+        ("l2-extract-run", 2, json.dumps({**EXTRACTION, "reference": "1991-05"})),
+        ("l2-extract-run", 3, "I do not know."),
     ]
-    responses = tmp_path / "responses.jsonl"
-    responses.write_text("\n".join(map(json.dumps, lines)))
-    done = reproduce(
-        tmp_path, "--responses", str(responses), "--dataset", f"l2={file}", "--only", "table7"
-    )
-    assert done.returncode == 0, done.stderr
+    responses = [
+        {"setup": setup, "model": "m", "sample": f"tempreason-00000{number}", "response": text}
+        for setup, number, text in said
+    ]
+    write_lines(tmp_path / "l2_timebench.jsonl", *asked)
+    write_lines(tmp_path / "responses.jsonl", *responses)
+    given = "--responses responses.jsonl --dataset l2=l2_timebench.jsonl"
+    done = reproduce(tmp_path, f"tempreason --json {given} --only table7")
     found = values(done, "table7")
     assert found["Standard", "L2-single SEM"] == (72.6, 50.0, 2)
     assert found["Extraction + Code", "L2-single SEM"] == (93.8, 50.0, 2)
@@ -118,8 +90,6 @@ def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_pa
     ],
 )  # fmt: skip
 def test_a_broken_response_file_is_named(tmp_path, line, reason):
-    responses = tmp_path / "responses.jsonl"
-    responses.write_text(line)
-    done = reproduce(tmp_path, "--responses", str(responses))
-    assert done.returncode == 2
-    assert reason in done.stderr
+    (tmp_path / "responses.jsonl").write_text(line)
+    done = reproduce(tmp_path, "tempreason --json --responses responses.jsonl")
+    assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
