@@ -22,8 +22,11 @@ from pathlib import Path
 from tests import ROOT
 from tests.commands import agent_env
 
-FENCE = re.compile(r"(`{3,})(\w*)\s*$")
-COMMENT = re.compile(r"<!-- (file|not run): (.+) -->$")
+BLOCK = re.compile(
+    r"(?:^ *<!-- (?P<kind>file|not run): (?P<value>[^\n]+) -->\s*\n)?"
+    r"^ *(?P<fence>`{3,})(?P<language>\w*) *\n(?P<text>.*?)^ *(?P=fence)",
+    re.M | re.S,
+)
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(?:8000|8765)(?:/v1)?")
 """The servers of models that pages name."""
 MOST = {
@@ -36,38 +39,21 @@ FEW_PUZZLES = 12
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a page."""
+    """One block of a page; the file where it is saved, or the reason why it is not run."""
 
-    line: int
     language: str
     text: str
-    file: str = ""
-    """Where it is saved."""
-    reason: str = ""
-    """Why it is not run."""
+    file: str
+    reason: str
 
 
 def blocks_of(page: Path) -> Iterator[Block]:
     """All blocks of the page, in order."""
-    lines, comment, number = page.read_text(encoding="utf-8").split("\n"), None, 0
-    while number < len(lines):
-        line = lines[number].strip()
-        number += 1
-        if opened := FENCE.match(line):
-            start, end = number, number
-            while not lines[end].strip().startswith(opened[1]):
-                end += 1
-            kind, value = comment.groups() if comment else ("", "")
-            yield Block(
-                start,
-                opened[2],
-                "\n".join(lines[start:end]) + "\n",
-                value if kind == "file" else "",
-                value if kind == "not run" else "",
-            )
-            number, comment = end + 1, None
-        elif line:
-            comment = COMMENT.match(line)
+    for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
+        kind, value, _, language, text = found.groups()
+        yield Block(
+            language, text, *(value if kind == name else "" for name in ("file", "not run"))
+        )
 
 
 @dataclass(slots=True)

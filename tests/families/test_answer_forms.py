@@ -2,16 +2,14 @@
 
 import ast
 import json
-from functools import cache
 
 import pytest
 
 from agent_env.families.qa.family import answer_form as qa_form
 from agent_env.families.qa.sample import QaSample
-from agent_env.tasks.family import by_digest
-from agent_env.wiring.registry import load_family
 from tests.ended import ended
 from tests.fake_server.rules import schema_faults
+from tests.questions import questions
 
 
 def names(sample):
@@ -40,8 +38,7 @@ def time_answer(sample):
 
 
 def entries(sample):
-    rows = [{"name": g.answer, "start": g.start, "end": g.end} for g in sample.golds]
-    return [row | {"name": row["name"]} for row in rows]
+    return [{"name": g.answer, "start": g.start, "end": g.end} for g in sample.golds]
 
 
 @pytest.mark.parametrize(
@@ -56,22 +53,15 @@ def entries(sample):
     ],
 )
 def test_the_gold_answer_in_its_form_scores_one(family, options, value):
-    offer = load_family(family)
-    chosen = offer.checked_options(options)
-    made = offer.make_samples(12, 1, chosen)
-    task = offer.make_task("default", chosen, by_digest(made.tables))
+    made, task = questions(family, 12, **options)
     for sample in made.samples:
         form = task.form(sample)
         assert list(schema_faults(form.schema, (), is_root=True)) == []
         assert form.note.startswith("\n\nGive the final answer, in place of any other form, as one")
         assert "anyOf" not in form.note
         text = form.read(json.dumps({"answer": value(sample)}))
-        assert score(task, sample, text) == 1, (sample.id, text)
-
-
-def score(task, sample, text):
-    episode = ended(text, sample.id, stop_reason="answered")
-    return task.score(sample, episode).metrics[task.right_metric]
+        scored = task.score(sample, ended(text, sample.id, stop_reason="answered"))
+        assert scored.metrics[task.right_metric] == 1, (sample.id, text)
 
 
 @pytest.mark.parametrize(
@@ -93,19 +83,10 @@ def test_a_users_questions_have_the_form_that_their_scorer_compares(scorer, valu
     assert form.read(json.dumps({"answer": value})) == text
 
 
-@pytest.mark.parametrize("reply", ["", "Rome", '{"answer": ["1999-0', "[1]", '{"answer": 3}', "{}"])
-def test_what_has_not_the_form_is_no_answer(reply):
-    assert _form_of_a_puzzle().read(reply) is None
-
-
-def test_the_answer_stands_behind_thoughts_and_in_a_step_of_the_text_protocol():
-    reply = '<think>\n{"answer": []}</think>{"step": {"answer": ["1999-03-01"]}}'
-    assert _form_of_a_puzzle().read(reply) == "MY ANSWER: 1999-03-01"
-
-
-@cache
-def _form_of_a_puzzle():
-    family = load_family("time-puzzles")
-    options = family.checked_options({})
-    (puzzle,) = family.make_samples(1, 1, options).samples
-    return family.make_task("default", options, {}).form(puzzle)
+def test_what_has_not_the_form_is_no_answer_and_it_may_stand_behind_thoughts():
+    made, task = questions("time-puzzles")
+    form = task.form(made.samples[0])
+    for reply in ("", "Rome", '{"answer": ["1999-0', "[1]", '{"answer": 3}', "{}"):
+        assert form.read(reply) is None
+    in_a_step = '<think>\n{"answer": []}</think>{"step": {"answer": ["1999-03-01"]}}'
+    assert form.read(in_a_step) == "MY ANSWER: 1999-03-01"

@@ -1,7 +1,6 @@
 """What run.json may hold."""
 
 import json
-from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
@@ -10,6 +9,7 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import DatasetError
 from agent_env.records.manifest import Manifest
 from agent_env.records.trace_events import ModelCalled
+from tests import TESTS
 
 
 @pytest.mark.parametrize("field", ["latency_s", "queued_s", "wait_s", "away_s"])
@@ -24,17 +24,14 @@ def test_a_time_that_cannot_be_added_to_a_date_is_refused(field, value):
 
 @pytest.mark.parametrize("at", ["yesterday", "2026-01-01", "2026-13-01T00:00:00+00:00", "=cmd|x"])
 def test_a_run_began_at_a_time(at):
-    data = {"task": "t", "model": "m", "conditions": [{"name": "base"}], "repeats": 1, "limits": {},
-            "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "0", "concurrency": 1,
-            "versions": {}}  # fmt: skip
+    data = json.loads((TESTS / "data/runs/puzzle/run.json").read_text())
     Manifest.model_validate(data | {"created_at": "2026-01-01T00:00:00+00:00"})
     with pytest.raises(ValidationError, match="not a time in ISO 8601"):
         Manifest.model_validate(data | {"created_at": at})
 
 
 def test_a_run_of_an_earlier_form_is_refused_in_one_line(tmp_path):
-    stored = Path(__file__).parent.parent / "data" / "runs" / "puzzle" / "run.json"
-    entries = json.loads(stored.read_text())
+    entries = json.loads((TESTS / "data/runs/puzzle/run.json").read_text())
     (tmp_path / "run.json").write_text(json.dumps(entries | {"v": 2, "batch": {"dir": None}}))
     with pytest.raises(DatasetError) as caught:
         _ = RunFolder(tmp_path).manifest

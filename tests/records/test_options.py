@@ -36,56 +36,46 @@ class ResumeWithPatience(ResumeOptions):
     ] = field(default_factory=dict)
 
 
-def invoke(command, *words):
-    app = typer.Typer(rich_markup_mode=None)
-    app.command(cls=Sectioned)(command)
-    app(args=list(words), standalone_mode=False)
+def invoke(record, *words):
+    """The options that a command of this record gets of the words."""
+    got, app = [], typer.Typer(rich_markup_mode=None)
 
-
-def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(capsys):
-    got = []
-
-    @with_options(f"{__name__}:WithPatience")
+    @app.command(cls=Sectioned)
+    @with_options(f"{__name__}:{record.__name__}")
     def ask(options):
         """Ask."""
         got.append(options)
 
-    invoke(ask, "time-puzzles", "--patience", "5")
-    assert got == [WithPatience("time-puzzles", patience=5)]
+    app(args=list(words), standalone_mode=False)
+    return got[0] if got else None
+
+
+def test_a_new_field_is_a_flag_with_its_help_its_panel_and_its_bounds(capsys):
+    options = invoke(WithPatience, "time-puzzles", "--patience", "5")
+    assert options == WithPatience("time-puzzles", patience=5)
     with pytest.raises(Exception, match="greater than or equal to 1"):
-        invoke(ask, "time-puzzles", "--patience", "0")
-    invoke(ask, "--help")
+        invoke(WithPatience, "time-puzzles", "--patience", "0")
+    invoke(WithPatience, "--help")
     asked = capsys.readouterr().out.split("What is asked:")[1].split("\n\n")[0]
     assert "--patience <int range>" in asked
     assert "Turns to wait.  [default: 3; x>=1]" in " ".join(asked.split()).replace(". [", ".  [")
 
 
 def test_resume_takes_what_the_field_allows_and_refuses_what_it_does_not():
-    got = []
-
-    @with_options(f"{__name__}:ResumeWithPatience")
-    def go_on(options):
-        """Go on."""
-        got.append(options)
-
-    invoke(go_on, "--patience", "9", "--steps", "4")
-    assert got[0].changes == {"limits.steps": 4, "patience": 9}
-    stored = {"limits": {"steps": 30, "tokens": 5}, "patience": 3}
-    changed = with_changes(stored, got[0].changes)
+    changes = invoke(ResumeWithPatience, "--patience", "9", "--steps", "4").changes
+    assert changes == {"limits.steps": 4, "patience": 9}
+    changed = with_changes({"limits": {"steps": 30, "tokens": 5}, "patience": 3}, changes)
     assert changed == {"limits": {"steps": 4, "tokens": 5}, "patience": 9}
     with pytest.raises(Exception, match="No such option: --mood"):
-        invoke(go_on, "--mood", "stern")
+        invoke(ResumeWithPatience, "--mood", "stern")
 
 
 def test_keywords_of_nested_records_stand_beside_the_others():
-    options = from_keywords(
-        RunOptions,
-        {"task": "t", "web": "live", "retries": 2, "steps": 4, "temperature": 0.5,
-         "run_tokens": 100, "extra_body": {"top_k": 20}, "tool_limit": ["python=2"]},
-    )  # fmt: skip
-    assert options.web.mode == "live"
-    assert options.calls.retries.attempts == 3
-    assert options.calls.run.tokens == 100
+    limits = {"steps": 4, "run_tokens": 100, "tool_limit": ["python=2"]}
+    other = {"web": "live", "retries": 2, "temperature": 0.5, "extra_body": {"top_k": 20}}
+    options = from_keywords(RunOptions, {"task": "t"} | limits | other)
+    calls = options.calls
+    assert (options.web.mode, calls.retries.attempts, calls.run.tokens) == ("live", 3, 100)
     assert options.limits == {"steps": 4, "per_tool": {"python": 2}}
     assert options.parameters == {"temperature": 0.5, "extra_body": {"top_k": 20}}
     with pytest.raises(TypeError, match="RunOptions has no option stepz"):

@@ -40,6 +40,7 @@ def trail(made, answer, proof=PROOF):
 
 
 RETURNED, OPENED = PageRef(url=URL, how="returned"), PageRef(url=URL, how="opened")
+WRONG = ("1990-01-01",)
 PAGE = {"open_page": "The war began on 2 April 1982."}
 
 
@@ -47,23 +48,17 @@ def test_lookups_fail_by_retrieval_reading_or_reasoning():
     assert trail(episode(PAGE, (OPENED,)), GOLD)[0] == "read"
     assert trail(episode({"open_page": "Nothing here."}, (OPENED,)), GOLD)[0] == "memory or luck"
     assert trail(episode({}), GOLD)[0] == "memory or luck"
-    verdict, lookup = trail(episode({"web_search": "No results"}), ("1990-01-01",))
-    assert verdict == "not found"
-    assert lookup == Lookup(
-        constraint=0, returned=False, opened=False, cited=False, shown=False, used=False
-    )
+    nothing = dict.fromkeys(("returned", "opened", "cited", "shown", "used"), False)
+    lookup = Lookup(constraint=0, **nothing)
+    assert trail(episode({"web_search": "No results"}), WRONG) == ("not found", lookup)
     listed = episode({"web_search": "War, a page"}, (RETURNED,))
-    assert trail(listed, ("1990-01-01",)) == (
-        "not opened",
-        lookup.model_copy(update={"returned": True}),
-    )
-    assert trail(episode(PAGE, (OPENED,)), ("1990-01-01",))[0] == "misread"
-    assert (
-        trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), ("1990-01-01",))[0] == "misread"
-    )
+    returned = lookup.model_copy(update={"returned": True})
+    assert trail(listed, WRONG) == ("not opened", returned)
+    assert trail(episode(PAGE, (OPENED,)), WRONG)[0] == "misread"
+    assert trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), WRONG)[0] == "misread"
     assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "dates left out"
     said = "It began in 1982. MY ANSWER: 1990-01-01"
-    assert trail(episode(PAGE, (OPENED,), said), ("1990-01-01",))[0] == "miscalculated"
+    assert trail(episode(PAGE, (OPENED,), said), WRONG)[0] == "miscalculated"
     assert trail(episode(PAGE, (OPENED,)), ("1982-01-01",))[0] == "miscalculated"
 
 
@@ -74,33 +69,33 @@ def test_own_words_unseen_searches_and_written_dates():
         more = Message(role="assistant", tool_calls=(call,))
         return made.model_copy(update={"messages": (*made.messages, more)})
 
-    assert trail(with_call("python"), ("1990-01-01",))[0] == "miscalculated"
-    assert trail(with_call("web_search"), ("1990-01-01",))[0] == "misread"
-    assert trail(episode({"python": "2 April 1982"}), ("1990-01-01",))[0] == "not searched"
-    verdict, lookup = trail(episode({}, citations=(URL,)), ("1990-01-01",))
+    assert trail(with_call("python"), WRONG)[0] == "miscalculated"
+    assert trail(with_call("web_search"), WRONG)[0] == "misread"
+    assert trail(episode({"python": "2 April 1982"}), WRONG)[0] == "not searched"
+    verdict, lookup = trail(episode({}, citations=(URL,)), WRONG)
     assert (verdict, lookup.cited) == ("search not seen", True)
     # On the live web they are not those that the sample names.
     found = PageRef(url="https://other.example/", how="returned")
     hosted = episode({}, (found,)).model_copy(update={"hosted_calls": 1})
-    assert trail(hosted, ("1990-01-01",))[0] == "search not seen"
+    assert trail(hosted, WRONG)[0] == "search not seen"
     coded = episode({}).model_copy(update={"hosted_calls": 1})
-    assert trail(coded, ("1990-01-01",))[0] == "not found"
+    assert trail(coded, WRONG)[0] == "not found"
     assert stands_in("1982-04", "in April 1982")
     assert stands_in("1982-05", "1982-05-07")
     assert not stands_in("1982", "page 19820")
     shown = {"open_page": "From 2 April 1982 to 14 June 1982."}
     both = ("1982-04-02", "1982-06-14")
     end = Proof(constraint=0, urls=(URL,), dates=both, used=both[1:], shares="span")
-    assert (
-        trail(episode(shown, said="It ended on 14 June 1982."), ("x",), end)[0] == "miscalculated"
-    )
-    assert trail(episode(shown, said="It began on 2 April 1982."), ("x",), end)[0] == "misread"
-    none = end.model_copy(update={"used": ()})
-    assert trail(episode(shown, said="No answer"), ("x",), none)[0] == "miscalculated"
-    assert trail(episode({"open_page": "nothing"}, said="x"), ("x",), none)[0] == "not searched"
-    agreeing = episode(shown, said="?"), ("1982-05-03",)
-    assert trail(*agreeing, end)[1].used is False
-    assert trail(*agreeing, end.model_copy(update={"used": None}))[1].used is True
+    none, unknown = (end.model_copy(update={"used": used}) for used in ((), None))
+    for output, said, proof, failure in (
+        (shown, "It ended on 14 June 1982.", end, "miscalculated"),
+        (shown, "It began on 2 April 1982.", end, "misread"),
+        (shown, "No answer", none, "miscalculated"),
+        ({"open_page": "nothing"}, "x", none, "not searched"),
+    ):
+        assert trail(episode(output, said=said), ("x",), proof)[0] == failure
+    for proof, is_used in ((end, False), (unknown, True)):
+        assert trail(episode(shown, said="?"), GOLD, proof)[1].used is is_used
 
 
 @pytest.mark.parametrize(
@@ -122,9 +117,8 @@ def test_an_answer_shows_whether_the_right_date_was_used(shares, dates, agrees, 
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["1982-04-02", "2 April 1982", "April 2, 1982", "2nd of April, 1982", "02 Apr. 1982"],
-)  # fmt: skip
+    "text", ["1982-04-02", "2 April 1982", "April 2, 1982", "2nd of April, 1982", "02 Apr. 1982"]
+)
 def test_a_date_is_seen_in_every_usual_notation(text):
     assert stands_in("1982-04-02", f"on {text}.")
     assert stands_in("1982", text)

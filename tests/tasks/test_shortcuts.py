@@ -13,11 +13,11 @@ from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import SampleSet, by_digest
 from agent_env.tasks.shortcut_scores import answered_by, solved_by
 from agent_env.tasks.shortcuts import Shortcut
 from agent_env.wiring.registry import load_family, task_names
 from tests.ended import ended
+from tests.questions import questions
 
 TASK = make_task()
 
@@ -38,9 +38,8 @@ def text(sample):
 
 def test_oracles_constants_and_other_questions():
     assert solved_by(TASK, Shortcut.oracle(text), SET) == ["a", "b", "c", "d"]
-    assert solved_by(TASK, Shortcut.constant("none", lambda sample: "MY ANSWER: None"), SET) == [
-        "c"
-    ]
+    none = Shortcut.constant("none", lambda sample: "MY ANSWER: None")
+    assert solved_by(TASK, none, SET) == ["c"]
 
     def fails(sample):
         return sample.id if sample.id == "d" else text(sample) * (1 // len(sample.id.strip("a")))
@@ -48,12 +47,9 @@ def test_oracles_constants_and_other_questions():
     answers = [e.answer for _, e, _ in answered_by(TASK, Shortcut.constant("fails", fails), SET)]
     assert answers == ["MY ANSWER: None", "MY ANSWER: None", "d"]
     assert answered_by(TASK, Shortcut.majority(fails), SET) == []
-    shortcut = Shortcut.random(text)
-    first, second = (
-        [episode.answer for _, episode, _ in answered_by(TASK, shortcut, SET)] for _ in range(2)
-    )
+    first, second = (answered_by(TASK, Shortcut.random(text), SET) for _ in range(2))
     assert first == second
-    assert first[3] != text(SET[3])
+    assert first[3][1].answer != text(SET[3])
     assert {*SHORTCUTS, "qa"} == {*task_names()}
 
 
@@ -67,8 +63,7 @@ def test_gold_is_hidden_from_shortcuts_and_phrasings():
     answered_by(TASK, Shortcut.constant("watch", watch), SET)
     assert [sample.gold for sample in seen] == [(), (), (), ()]
     assert solved_by(TASK, Shortcut.majority(text), SET) == ["a", "b"]
-    alone = Shortcut.majority(text).make(SET[:1])(SET[0], Random(1))
-    assert alone is None
+    assert Shortcut.majority(text).make(SET[:1])(SET[0], Random(1)) is None
     phrasings = (*SET[:2], puzzle("e", "2003-05-06"), puzzle("f", "2001-01-01"))
     for shortcut in (Shortcut.majority, Shortcut.random):
         for question, others in (("ab", ["a", "b"]), ("abf", [])):
@@ -82,11 +77,13 @@ def test_gold_is_hidden_from_shortcuts_and_phrasings():
 @pytest.mark.parametrize("task", ["tdbench", "qa"])
 def test_a_family_with_phrasings_says_which_are_of_one_question(task):
     family = load_family(task)
-    options = family.read_options(["cluster=of"] if task == "qa" else [])
-    made = family.make_samples(1, 1, options) if task == "tdbench" else SampleSet(())
-    own = family.make_task("default", options, made.tables_by_digest)
-    fields = {"id": "q", "task": "qa", "gold": ["x"], "question": "?", "columns": {"of": "q"}}
-    first = next(iter(made.samples), None) or own.sample_type.model_validate(fields)
+    if task == "tdbench":
+        made, own = questions(task)
+        (first, *_) = made.samples
+    else:
+        own = family.make_task("default", family.read_options(["cluster=of"]), {})
+        fields = {"id": "q", "task": "qa", "gold": ["x"], "question": "?", "columns": {"of": "q"}}
+        first = own.sample_type.model_validate(fields)
     phrasings = [first.model_copy(update={"id": f"q{n}"}) for n in range(3)]
     counting = [each for each in own.shortcuts if each.name in ("majority", "random")]
     assert [answered_by(own, each, phrasings) for each in counting] == [[]] * (1 + (task == "qa"))
@@ -98,14 +95,8 @@ def test_the_table_counts_the_samples_on_which_a_shortcut_fails():
             raise KeyError(sample.id)
         return "MY ANSWER: 2001-01-01"
 
-    task = replace(
-        TASK,
-        shortcuts=(
-            Shortcut.constant("fails", fails),
-            Shortcut.majority(fails),
-            Shortcut.oracle(text),
-        ),
-    )
+    own = (Shortcut.constant("fails", fails), Shortcut.majority(fails), Shortcut.oracle(text))
+    task = replace(TASK, shortcuts=own)
     episodes = [ended(text(sample), sample.id, stop_reason="answered") for sample in SET]
     manifest = Manifest(
         task="time-puzzles", model="m", conditions=(parse_condition("base"),), repeats=1,
@@ -154,10 +145,7 @@ def test_the_oracle_of_a_users_own_questions_is_right(scorer, gold):
 @pytest.mark.parametrize("name", SHORTCUTS)
 def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name):
     """A shortcut that looked at a hidden field would answer otherwise, or fail."""
-    family = load_family(name)
-    options = family.read_options(["processes=1"] if name == "time-puzzles" else [])
-    made = family.make_samples(6, 3, options)
-    task = family.make_task("default", options, by_digest(made.tables))
+    made, task = questions(name, 6, 3)
     assert " ".join(shortcut.name for shortcut in task.shortcuts) == SHORTCUTS[name]
     blind = [sample.model_copy(update=dict(task.hidden)) for sample in made.samples]
     for shortcut in task.shortcuts:
@@ -165,6 +153,5 @@ def test_the_oracle_of_every_family_is_right_and_its_shortcuts_need_no_gold(name
             assert len(solved_by(task, shortcut, made.samples)) == len(made.samples)
         elif shortcut.name not in ("majority", "random", "median"):  # these count others' golds
             whole, hidden = (shortcut.make(own) for own in (made.samples, blind))
-            assert [whole(sample, Random(1)) for sample in blind] == [
-                hidden(sample, Random(1)) for sample in blind
-            ]
+            for sample in blind:
+                assert whole(sample, Random(1)) == hidden(sample, Random(1))

@@ -54,16 +54,23 @@ class Sum(ae.Sample):
     b: int
 
 
+def asked(text):
+    return (ae.Message(role="user", content=text),)
+
+
 def prompt(sample, condition):
-    return (ae.Message(role="user", content=f"{sample.a} plus {sample.b}?"),)
+    return asked(f"{sample.a} plus {sample.b}?")
+
+
+def scored(sample, episode, worth):
+    """The score of a task whose scorer finds its answers worth this."""
+    return ae.episode_score(
+        sample, episode, lambda text: {"outcome": "read", "metrics": {"right": float(worth(text))}}
+    )
 
 
 def scorer(sample, episode):
-    def measure(answer):
-        is_right = answer is not None and answer.strip() == sample.gold[0]
-        return {"outcome": "read", "metrics": {"right": float(is_right)}}
-
-    return ae.episode_score(sample, episode, measure)
+    return scored(sample, episode, lambda text: (text or "").strip() == sample.gold[0])
 
 
 TASK = ae.Task("sums", Sum, prompt, scorer, ("right",), ("base",))
@@ -101,10 +108,10 @@ def test_bytes_that_the_seed_does_not_fix_are_found():
 
 def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not():
     def leaks(sample, condition):
-        return (ae.Message(role="user", content=f"Is it {sample.gold[0]}?"),)
+        return asked(f"Is it {sample.gold[0]}?")
 
     def sums(sample, condition):
-        return (ae.Message(role="user", content=f"Is it {sample.a + sample.b}?"),)
+        return asked(f"Is it {sample.a + sample.b}?")
 
     text = told(of_task(prompt=leaks))
     assert "sample s-11: the prompt depends on gold; build it without" in text
@@ -114,22 +121,12 @@ def test_a_prompt_with_the_gold_is_found_whether_it_depends_on_it_or_not():
 
 
 def test_a_scorer_that_takes_anything_or_nothing_is_found():
-    def lenient(sample, episode):
-        return ae.episode_score(
-            sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 1.0}}
-        )
-
-    def strict(sample, episode):
-        return ae.episode_score(
-            sample, episode, lambda text: {"outcome": "read", "metrics": {"right": 0.5}}
-        )
-
+    lenient, strict = (lambda *asked, n=n: scored(*asked, lambda text: n) for n in (1, 0.5))
     text = told(of_task(scorer=lenient))
     assert "sample s-11: '52' scores as much as the gold answer '51'" in text
     assert "answer None: no answer scores as a right one" in text
-    assert "sample s-11: the gold answer '51' scores right 0.5, not right 1" in told(
-        of_task(scorer=strict)
-    )
+    text = told(of_task(scorer=strict))
+    assert "sample s-11: the gold answer '51' scores right 0.5, not right 1" in text
     check_family(of_task(scorer=scorer), ceiling=1.0)
 
 
@@ -142,16 +139,13 @@ def test_a_scorer_that_raises_or_remembers_is_found_with_its_line():
 
     def remembers(sample, episode):
         seen.append(sample.id)
-        is_new = seen.count(sample.id) == 1
-        measured = {"outcome": "read", "metrics": {"right": float(is_new)}}
-        return ae.episode_score(sample, episode, lambda text: measured)
+        return scored(sample, episode, lambda text: seen.count(sample.id) == 1)
 
     text = told(of_task(scorer=raises))
     assert "the scorer raised ValueError: invalid literal for int()" in text
     assert f" at {__file__}:" in text
-    assert "sample s-11: the same answer scores right 1.0, then right 0.0" in told(
-        of_task(scorer=remembers)
-    )
+    text = told(of_task(scorer=remembers))
+    assert "sample s-11: the same answer scores right 1.0, then right 0.0" in text
 
 
 def test_samples_that_no_file_can_hold_are_found():

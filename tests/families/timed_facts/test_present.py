@@ -4,13 +4,14 @@ against those of the shipped presidents' table."""
 import sqlite3
 from contextlib import suppress
 from datetime import date
+from itertools import product
 
 import pytest
 
-from agent_env.families.timed_facts.family import TEMPREASON, TIMEQA
 from agent_env.families.timed_facts.generating import PRESENT
 from agent_env.tasks.task import CannotShift
 from agent_env.temporal.months import write_month
+from tests.questions import questions
 
 DAYS = [date(year, number, day) for year in range(1935, 2026, 3)
         for number, day in ((1, 1), (2, 28), (6, 15), (12, 31))]  # fmt: skip
@@ -41,33 +42,28 @@ def solve_by_sqlite():
 @pytest.mark.parametrize(
     ("family", "options"),
     [
-        (TEMPREASON, {"setting": "closed-book"}),
-        (TEMPREASON, {"setting": "open-web"}),
-        (TIMEQA, {"setting": "closed-book", "years": 0}),
+        ("tempreason", {"setting": "closed-book"}),
+        ("tempreason", {"setting": "open-web"}),
+        ("timeqa", {"setting": "closed-book", "years": 0}),
     ],
 )
 def test_the_gold_of_each_day_is_what_sqlite_finds_in_the_facts(
     family, options, solve_by_sqlite, intervals
 ):
-    if options["setting"] == "open-web":
-        options = {**options, "intervals": str(intervals)}
-    chosen = family.read_options([f"{k}={v}" for k, v in {"present": "true", **options}.items()])
-    task, asked = family.make_task("default", chosen, {}), 0
-    for sample in family.make_samples(30, 5, chosen).samples:
-        for day in DAYS:
-            try:
-                fields = task.on_day(sample, day)
-            except CannotShift:
-                continue
+    own = {"intervals": intervals} if options["setting"] == "open-web" else {}
+    made, task = questions(family, 30, 5, present=True, **options, **own)
+    asked = 0
+    for sample, day in product(made.samples, DAYS):
+        with suppress(CannotShift):
+            fields = task.on_day(sample, day)
             asked += 1
             assert set(fields["gold"]) == solve_by_sqlite(sample, f"{day:%Y-%m}"), (sample.id, day)
     assert asked > 20
 
 
 def test_the_days_of_change_have_every_answer_that_a_question_ever_had():
-    chosen = TEMPREASON.read_options(["present=true", "setting=closed-book"])
-    task = TEMPREASON.make_task("default", chosen, {})
-    (sample, *_) = TEMPREASON.make_samples(1, 1, chosen).samples
+    made, task = questions("tempreason", present=True, setting="closed-book")
+    (sample, *_) = made.samples
     golds = set()
     for day in task.changes(sample):
         with suppress(CannotShift):

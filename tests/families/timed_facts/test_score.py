@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from agent_env.families.timed_facts.family import TEMPREASON
-from agent_env.families.timed_facts.sample import TimedQuestion, timed
+from agent_env.families.timed_facts.sample import TimedQuestion
 from agent_env.families.timed_facts.score import score, squad_measure
 from agent_env.features.extraction.solver import Fact
 from agent_env.records.schema import Message
+from tests.questions import questions
 
 from .asking import ask, episode
 
@@ -57,28 +57,23 @@ def test_answers_and_extractions_are_measured_apart():
     assert found.rule == "No extraction (code: a program stands where data should)"
     assert (found.metrics["sem"], found.metrics["fact_recall"]) == (0.0, 0.0)
     assert found.metrics["solver_on_gold"] == 1.0
-    said = {
-        "facts": [
-            {"object": "Canvey Island FC", "start": "2000-01", "end": "2001-01"},
-            {"object": "Colchester", "start": "1996-01", "end": "2009-01"},
-        ],
-        "relation": "in", "reference": "2001-01",
-    }  # fmt: skip
+    facts = [
+        {"object": "Canvey Island FC", "start": "2000-01", "end": "2001-01"},
+        {"object": "Colchester", "start": "1996-01", "end": "2009-01"},
+    ]
+    said = {"facts": facts, "relation": "in", "reference": "2001-01"}
     replied = Message(role="assistant", content=json.dumps(said))
     found = score(ASKED, episode("Answer: x", (replied,))).metrics
     assert found["fact_precision"] == 0.5
     assert found["fact_recall"] == pytest.approx(1 / 3)
     assert (found["solver_on_gold"], found["solver_on_extracted"]) == (1.0, 0.0)
-    options = TEMPREASON.options.model_validate({"levels": ("L2",), "answers": ("multi",)})
-    task = TEMPREASON.make_task("default", options, {})
-    questions = [timed(sample) for sample in TEMPREASON.make_samples(150, 11, options).samples]
-    assert len(questions) == 150
-    sem = {
-        strategy: [score(q, ask(task, q, strategy)).metrics["sem"] for q in questions]
-        for strategy in ("extract-run", "extract-simulate", "standard")
-    }
-    assert sum(sem["extract-run"]) == 150
-    assert sum(sem["extract-simulate"]) == sum(sem["standard"]) < 120
+    made, task = questions("tempreason", 150, 11, levels=("L2",), answers=("multi",))
+    ran, simulated, plain = (
+        [score(sample, ask(task, sample, how)).metrics["sem"] for sample in made.samples]
+        for how in ("extract-run", "extract-simulate", "standard")
+    )
+    assert sum(ran) == len(ran) == 150
+    assert sum(simulated) == sum(plain) < 120
 
 
 @pytest.mark.parametrize("said", ["June 2001", "Jun, 2001", "2001-06", "Answer: Jun 2001."])

@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from agent_env.families.timed_facts.family import TEMPREASON
 from agent_env.families.timed_facts.sample import TimedQuestion, timed
 from agent_env.families.timed_facts.shift import shifted_world, world_of
 from agent_env.features.extraction.solver import Fact
 from agent_env.features.facts.site.render import render_all
 from agent_env.features.facts.tables.tables import FactTables, IntervalRow, LifeRow
 from agent_env.tasks.task import CannotShift
+from tests.questions import questions
 
 from .oracle import brute_force
 
@@ -103,11 +103,10 @@ def exchanged(question, twin, world):
 
 
 def test_in_an_invented_world_months_give_the_twins_gold_and_no_other_page_would_change(intervals):
-    options = TEMPREASON.options.model_validate({"setting": "open-web", "intervals": intervals})
+    made, task = questions("tempreason", 12, 2, setting="open-web", intervals=intervals)
     world = world_of(intervals)
     plain, moved = texts_of(world), 0
-    task = TEMPREASON.make_task("default", options, {})
-    for sample in TEMPREASON.make_samples(12, 2, options).samples:
+    for sample in made.samples:
         question = timed(sample)
         try:
             shifted = task.shift(sample, Random(1), plain.get)

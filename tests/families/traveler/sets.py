@@ -1,20 +1,13 @@
-"""A question set for the tests, made once by each module that asks for it."""
+"""A question set for the tests, and an answer to one of its questions."""
 
-from agent_env.families.traveler.generator import Options, make_samples
-from agent_env.families.traveler.sample import TravelerSample, traveler_sample
+from agent_env.families.traveler.sample import TravelerSample
 from tests.ended import ended
-
-
-def whole(seed=1):
-    """The default set of 3,300."""
-    made = make_samples(3300, seed, Options())
-    return made, [traveler_sample(sample) for sample in made.samples]
+from tests.questions import questions
 
 
 def small(count, seed=1, **options):
     """The first questions of a set."""
-    made = make_samples(count, seed, Options.model_validate(options))
-    return [traveler_sample(sample) for sample in made.samples]
+    return questions("traveler", count, seed, **options)[0].samples
 
 
 def episode(answer, status="finished"):

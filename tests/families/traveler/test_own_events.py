@@ -2,60 +2,59 @@
 
 import json
 from datetime import UTC, date, datetime
+from itertools import product
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from agent_env.families.traveler.events import HOME, iso_time, read_events, read_time
-from agent_env.families.traveler.generator import Options, make_samples
+from agent_env.families.traveler.events import (
+    HOME,
+    iso_time,
+    open_zone,
+    read_events,
+    read_time,
+)
 from agent_env.families.traveler.periods import period_of
-from agent_env.families.traveler.sample import traveler_sample
+from tests.questions import questions
 
-HEAD = "event,subject,location,time\n"
+HEAD = "event,subject,location,time"
+MONTHLY = [*product(range(1, 9), ("Tom", "Mary"))]
 NOW = 1_696_026_600
 """2023-09-29T22:30 UTC."""
 
 
-def own(tmp_path, text):
+def own(tmp_path, *rows, separator=","):
     file = tmp_path / "mine.csv"
-    file.write_text(text)
+    file.write_text("\n".join((HEAD, *rows)).replace(",", separator))
     return file
 
 
 def test_own_tables_vocabularies_and_local_times(tmp_path):
-    rows = [
-        f"read book,{who},kitchen,2023-0{m}-11T10:00"
-        for m in range(1, 9)
-        for who in ("Tom", "Mary")
-    ]
-    file = own(tmp_path, HEAD + "\n".join(rows))
-    made = make_samples(12, 1, Options(events=file))
-    assert {traveler_sample(s).size for s in made.samples} == {16}
+    rows = [f"read book,{who},kitchen,2023-0{month}-11T10:00" for month, who in MONTHLY]
+    made, _ = questions("traveler", 12, events=own(tmp_path, *rows))
+    assert {sample.size for sample in made.samples} == {16}
     (table,) = made.tables
     assert table.rows[0][:4] == ("read book", "Tom", "kitchen", "2023-01-11T10:00+00:00")
-    import pyarrow
-    import pyarrow.parquet
-
-    cells = {"event": "read book", "subject": "Tom", "location": "kitchen"}
     noon = datetime(2023, 1, 1, 12, tzinfo=UTC)
-    file = tmp_path / "mine.parquet"
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist([cells | {"time": noon}]), file)
-    text = "event;subject;location;time\nread book;Tom;kitchen;2023-01-01T12:00\n"
-    for each in (file, own(tmp_path, text)):
-        (event,) = read_events(each, HOME, NOW, "UTC").events
+    cells = {"event": "read book", "subject": "Tom", "location": "kitchen", "time": noon}
+    parquet_file = tmp_path / "mine.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist([cells]), parquet_file)
+    text_file = own(tmp_path, "read book,Tom,kitchen,2023-01-01T12:00", separator=";")
+    for file in (parquet_file, text_file):
+        (event,) = read_events(file, HOME, NOW, "UTC").events
         assert event.at == noon.timestamp()
     file = tmp_path / "garden.json"
     place = {"name": "pond", "where": "at the pond"}
     swim = {"name": "swim", "do": "swim", "did": "swam", "offset": 0.5}
     file.write_text(json.dumps({"subjects": ["Ann"], "locations": [place], "events": [swim]}))
-    made = make_samples(30, 1, Options(sizes=(20,), vocabulary=file, sets=3))
-    texts = {traveler_sample(sample).question for sample in made.samples}
+    made, _ = questions("traveler", 30, sizes=(20,), vocabulary=file, sets=3)
+    texts = {sample.question for sample in made.samples}
     assert any(text.startswith("Did Ann swim at the pond ") for text in texts)
     assert any(text.startswith("Who swam at the pond ") for text in texts)
-    from agent_env.families.traveler.events import open_zone
-
     berlin = open_zone("Europe/Berlin")
-    assert iso_time(read_time("2023-07-01T12:00", berlin), berlin) == "2023-07-01T12:00+02:00"
-    assert iso_time(read_time("2023-01-01T12:00", berlin), berlin) == "2023-01-01T12:00+01:00"
+    for text, offset in (("2023-07-01T12:00", "+02:00"), ("2023-01-01T12:00", "+01:00")):
+        assert iso_time(read_time(text, berlin), berlin) == text + offset
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,14 @@
-"""The answer that ignores the time: what it is, and what it scores."""
+"""The answer that ignores the time: what it is, and what it scores; the groups of questions."""
 
 from collections import defaultdict
 from statistics import fmean
 
 import pytest
 
-from agent_env.families.traveler.family import make_task, time_blind
-from agent_env.families.traveler.generator import Options, make_samples
-from agent_env.families.traveler.sample import traveler_sample
+from agent_env.families.traveler.family import HOOKS, time_blind
 from agent_env.records.schema import MaterialTable
-from agent_env.tasks.family import by_digest
 from agent_env.tasks.shortcut_scores import answered_by
+from tests.questions import questions
 
 from .sets import vague
 
@@ -38,16 +36,20 @@ def test_everything_that_fits_in_all_but_time_counts(template, answer):
 
 
 def test_it_is_right_where_no_time_is_named_and_else_half_of_the_time():
-    made = make_samples(495, 1, Options())
-    task = make_task("default", by_digest(made.tables))
+    made, task = questions("traveler", 495)
     blind = next(shortcut for shortcut in task.shortcuts if shortcut.name == "ignore-time")
     scores = defaultdict(list)
     for sample, _, score in answered_by(task, blind, made.samples):
-        own = traveler_sample(sample)
-        scores[own.category].append(score.metrics["accuracy"])
-        scores[own.template].append(score.metrics["accuracy"])
-    means = {name: round(fmean(values), 2) for name, values in scores.items()}
-    assert means == {
+        for name in (sample.category, sample.template):
+            scores[name].append(score.metrics["accuracy"])
+    assert {name: round(fmean(values), 2) for name, values in scores.items()} == {
         "explicit": 0.56, "implicit": 0.67, "vague": 0.46,
         "who": 0.42, "did": 0.63, "how-often": 0.52, "when": 1.0,
     }  # fmt: skip
+
+
+def test_a_question_stands_under_its_category_and_its_template():
+    found = HOOKS.groups(questions("traveler", seed=7)[0].samples[0])
+    assert list(found) == ["category", "template", "expression", "events", "matches"]
+    assert found["category"][0] in ("explicit", "implicit", "vague")
+    assert found["template"][0] in ("who", "did", "how-often", "when")
