@@ -39,21 +39,17 @@ class Batching(FakeServer):
         """Changes the results that have replies."""
 
     async def _route(self, channel, http, apis):
+        """`batch_reply` gives JSON, or the bytes of a file; None for what is of no batch."""
         reply = await self.batch_reply(http)
         if reply is None:
             await super()._route(channel, http, apis)
         elif isinstance(reply, bytes):
             await channel.reply(200, reply, "application/octet-stream")
         else:
-            body, head = reply if isinstance(reply, tuple) else (reply, ())
-            await channel.reply(200, as_json(body), headers=head)
+            await channel.reply(200, as_json(reply))
 
     async def _refuse(self, channel, refusal, apis):
         await super()._refuse(channel, refusal, [self.codec] if self.codec else apis)
-
-    async def batch_reply(self, http):
-        """JSON, JSON with headers, or the bytes of a file; None for what is of no batch."""
-        raise NotImplementedError
 
     def add(self, id, **fields):
         """What the maker of a batch is told; ConnectionError where that is lost."""

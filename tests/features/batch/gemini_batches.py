@@ -1,9 +1,9 @@
 """The fake server with Gemini's batches and files, as documented.
 
 A batch is pending, running and then succeeded; a cancelled, expired or failed one has no results.
-Results come in another order than the requests, as users of the API report, with their metadata;
-those of an uploaded file, in a file. Refused: unknown fields, a batch without a name, with both or
-none of its inputs, or over 20 MB, and a key elsewhere than in its header.
+Results come in another order than the requests, as users of the API report, with their metadata.
+Refused: unknown fields, a batch without a name or requests, or over 20 MB, and a key elsewhere than
+in its header. Files are not uploaded here: nothing of ours does that.
 """
 
 import json
@@ -19,13 +19,12 @@ CREATE = re.compile(r"/v1(?:beta)?/models/([^:/]+):batchGenerateContent")
 BATCH = re.compile(r"/v1(?:beta)?/(batches/[^:/]+)(:cancel)?")
 FILE = re.compile(r"/v1(?:beta)?/(files/[^:/]+):download")
 LISTS = ("/v1beta/batches", "/v1/batches")
-UPLOAD = re.compile(r"/upload/v1(?:beta)?/files(/[^/]+)?")
 PREFIX = "type.googleapis.com/google.ai.generativelanguage.v1main."
 RPC = {400: 3, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14}
 STEPS = {"PENDING": "RUNNING", "RUNNING": "SUCCEEDED"}
 EXPECTED = {
     "": {"batch"}, "batch": {"displayName", "inputConfig", "model", "priority"},
-    "inputConfig": {"requests", "fileName"}, "requests": {"requests"},
+    "inputConfig": {"requests"}, "requests": {"requests"},
 }  # fmt: skip
 
 
@@ -41,19 +40,15 @@ class GeminiBatchServer(Batching):
 
     async def batch_reply(self, http):
         path = http.path
-        made, batch, file, upload = (
-            pattern.fullmatch(path) for pattern in (CREATE, BATCH, FILE, UPLOAD)
-        )
-        if not (made or batch or file or upload or path in LISTS):
+        made, batch, file = (pattern.fullmatch(path) for pattern in (CREATE, BATCH, FILE))
+        if not (made or batch or file or path in LISTS):
             return None
-        if not http.headers.get("x-goog-api-key") and not (upload and upload[1]):
+        if not http.headers.get("x-goog-api-key"):
             raise Refusal(403, "Method doesn't allow unregistered callers. Please use API Key.")
         if made:
             return self._create(made[1], http.body)
         if file:
             return self.files[file[1]]
-        if upload:
-            return self._upload(http)
         if path in LISTS:
             return {"operations": [self.shown(each) for each in self.batches.values()]}
         if batch[2] and http.method == "POST":
@@ -61,37 +56,18 @@ class GeminiBatchServer(Batching):
             return {}
         return await self.look(batch[1])
 
-    def _upload(self, http):
-        """The two steps of a resumable upload."""
-        head = http.headers
-        if head.get("x-goog-upload-command") == "start":
-            if head.get("x-goog-upload-protocol") != "resumable":
-                raise Refusal(400, "the upload must be resumable")
-            url = f"{self.url.removesuffix('/v1')}{http.path}/{token_hex(6)}"
-            return {}, [("x-goog-upload-url", url), ("x-goog-upload-status", "active")]
-        name = f"files/{http.path.rpartition('/')[2]}"
-        self.files[name] = http.body
-        file = {"name": name, "uri": f"{self.url}/{name}", "state": "ACTIVE"}
-        return {"file": file}, [("x-goog-upload-status", "final")]
-
     def _create(self, model, data):
         if len(data) > self.most_bytes:
             raise Refusal(400, f"Request payload size exceeds the limit: {self.most_bytes} bytes.")
         config = _known(json.loads(data), "")["batch"]
-        source = config.get("inputConfig") or {}
-        if not config.get("displayName") or len(source) != 1:
-            raise Refusal(400, "a batch has a display_name and one of requests and file_name")
-        if "fileName" in source:
-            lines = self.files[source["fileName"]].splitlines()
-            requests, key = [json.loads(line) for line in lines if line], "key"
-        else:
-            requests, key = source["requests"]["requests"], "metadata"
-        if not requests or any(set(each) - {key, "request"} for each in requests):
+        requests = config["inputConfig"]["requests"]["requests"]
+        if not config.get("displayName"):
+            raise Refusal(400, "a batch has a display_name")
+        if not requests or any(set(each) - {"metadata", "request"} for each in requests):
             raise Refusal(400, "Invalid JSON payload received.")
         return self.add(
             f"batches/{token_hex(6)}", model=model, display=config["displayName"], state="PENDING",
-            requests=[(each.get(key), each["request"]) for each in requests],
-            by_file=self.by_file or "fileName" in source,
+            requests=requests,
         )  # fmt: skip
 
     async def tick(self, id):
@@ -104,19 +80,19 @@ class GeminiBatchServer(Batching):
         elif batch["number"] in self.fails:
             batch["state"] = "FAILED"
         else:
-            for key, request in batch["requests"]:
-                batch["results"].append(await self._done(batch["model"], key, request))
-                self.asked.append(key if isinstance(key, str) else (key or {}).get("key"))
-            if batch["by_file"]:
+            for request in batch["requests"]:
+                batch["results"].append(await self._done(batch["model"], **request))
+                self.asked.append(request.get("metadata", {}).get("key"))
+            if self.by_file:
                 batch["file"] = f"files/{token_hex(6)}"
                 lines = [as_json(each) + b"\n" for each in self._results(batch)]
                 self.files[batch["file"]] = b"".join(lines)
             batch["state"] = "SUCCEEDED"
 
-    async def _done(self, model, key, request):
+    async def _done(self, model, request, metadata=None):
         path, head = f"/v1beta/models/{model}:generateContent", {"x-goog-api-key": "k"}
         status, body = await self.done(path, request, head)
-        named = {"key": key} if isinstance(key, str) else {"metadata": key} if key else {}
+        named = {"metadata": metadata} if metadata else {}
         if status == 200:
             return named | {"response": body}
         return named | {"error": {"code": RPC[status], "message": body["error"]["message"]}}
@@ -143,7 +119,7 @@ class GeminiBatchServer(Batching):
         }  # fmt: skip
         if state == "SUCCEEDED":
             output = {"inlinedResponses": {"inlinedResponses": self._results(batch)}}
-            output = {"responsesFile": batch["file"]} if batch["by_file"] else output
+            output = {"responsesFile": batch["file"]} if self.by_file else output
             operation["metadata"] |= {"output": output, "endTime": "2026-11-25T01:00:00Z"}
             operation["response"] = {"@type": f"{PREFIX}GenerateContentBatchOutput"} | output
         if state in ("CANCELLED", "FAILED"):

@@ -86,14 +86,14 @@ def test_the_client_of_anthropic_makes_reads_and_cancels_batches(messages_server
     assert [each.id for each in batches.list()] == [other.id, made.id]
 
 
-def test_the_client_of_google_makes_and_cancels_batches_and_gives_files(gemini_server, tmp_path):
+def test_the_client_of_google_makes_and_cancels_batches_and_gives_files(gemini_server):
     genai = pytest.importorskip("google.genai", reason="needs the extra dev")
     options = genai.types.HttpOptions(base_url=root(gemini_server))
     client = genai.Client(api_key="k", http_options=options)
     asked = [contents(words) | {"metadata": {"key": words}} for words in WORDS]
 
-    def create(name, source=asked):
-        return client.batches.create(model=GEMINI, src=source, config={"display_name": name})
+    def create(name):
+        return client.batches.create(model=GEMINI, src=asked, config={"display_name": name})
 
     made = create("ours")
     assert made.display_name == "ours"
@@ -107,16 +107,15 @@ def test_the_client_of_google_makes_and_cancels_batches_and_gives_files(gemini_s
     client.batches.cancel(name=other.name)
     assert client.batches.get(name=other.name).state.name == "JOB_STATE_CANCELLED"
     assert [each.display_name for each in client.batches.list()] == ["ours", "other"]
+    gemini_server.by_file = True
+    made = create("in a file")
+    looks = [client.batches.get(name=made.name) for _ in range(2)]
+    first, *_ = client.files.download(file=looks[1].dest.file_name).splitlines()
+    (part,) = json.loads(first)["response"]["candidates"][0]["content"]["parts"]
+    assert part["text"] == "You said: Bye"
     gemini_server.most_bytes = 100
     with pytest.raises(genai.errors.ClientError, match="payload size exceeds"):
         create("large")
-    (tmp_path / "in.jsonl").write_text(json.dumps({"key": "a", "request": contents("Hello")}))
-    file = client.files.upload(file=tmp_path / "in.jsonl", config={"mime_type": "jsonl"})
-    made = create("ours", file.name)
-    looks = [client.batches.get(name=made.name) for _ in range(2)]
-    result = json.loads(client.files.download(file=looks[1].dest.file_name))
-    (part,) = result["response"]["candidates"][0]["content"]["parts"]
-    assert (result["key"], part["text"]) == ("a", "You said: Hello")
 
 
 WORDS = ("Hello", "Refuse this", "Bye")
@@ -238,19 +237,32 @@ async def test_lines_of_openai_hold_other_breaks_than_those_between_them():
     assert result.body["output"][0]["content"][0]["text"] == f"You said: {text}"
 
 
+LATE = BatchResult("a", error=EXPIRED)
+BODY = {"choices": []}
+REFUSED = {"message": "too long", "code": 400}
+
+
 @pytest.mark.parametrize(
     ("kind", "line", "result"),
     [
-        (AnthropicBatches, {"custom_id": "a", "result": {"type": "expired"}}, EXPIRED),
-        (AnthropicBatches, {"custom_id": "a", "result": {"type": "canceled"}}, EXPIRED),
+        (OpenAiBatches, {"custom_id": "a", "response": {"status_code": 200, "body": BODY}},
+         BatchResult("a", BODY, status=200)),
+        (OpenAiBatches, {"custom_id": "a", "response": {"status_code": 400, "body": None},
+                       "error": REFUSED},  # as vLLM writes a request that it refuses
+         BatchResult("a", error=REFUSED, status=400)),
+        (OpenAiBatches, {"custom_id": "a", "response": None}, BatchResult("a", error="no reply")),
+        (OpenAiBatches, {"response": {"body": {}}}, None),
+        (OpenAiBatches, "no line", None),
+        (AnthropicBatches, {"custom_id": "a", "result": {"type": "expired"}}, LATE),
+        (AnthropicBatches, {"custom_id": "a", "result": {"type": "canceled"}}, LATE),
         (AnthropicBatches, {"result": {"type": "expired"}}, None),
         (AnthropicBatches, "no line", None),
-        (GeminiBatches, {"key": "a", "error": {"code": 503}}, {"code": 503}),
-        (GeminiBatches, {"metadata": {"key": "a"}}, "no reply"),
+        (GeminiBatches, {"key": "a", "error": {"code": 503}},
+         BatchResult("a", error={"code": 503}, status=503)),
+        (GeminiBatches, {"metadata": {"key": "a"}}, BatchResult("a", error="no reply")),
         (GeminiBatches, {"response": {"candidates": []}}, None),
         (GeminiBatches, ["no line"], None),
     ],
-)
+)  # fmt: skip
 def test_a_result_without_a_reply_is_an_error_and_one_without_an_id_is_nobodys(kind, line, result):
-    read = kind(None, "").read(json.dumps(line))
-    assert (None if read is None else read.error) == result
+    assert kind(None, "").read(json.dumps(line)) == result

@@ -19,7 +19,6 @@ from agent_env.features.batch.apis import (
     BatchState,
     FileBatches,
     GeminiBatches,
-    OpenAiLines,
 )
 from agent_env.features.batch.waves import Waves
 from agent_env.features.reference.policy import Reference
@@ -298,29 +297,6 @@ def run_by_files(wave, out, condition="web", number=3):
     )  # fmt: skip
 
 
-REFUSED = {"message": "too long", "code": 400}
-
-
-@pytest.mark.parametrize(
-    ("line", "result"),
-    [
-        (
-            {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": []}}},
-            BatchResult("a", {"choices": []}, status=200),
-        ),
-        (  # as vLLM writes a request that it refuses
-            {"custom_id": "a", "response": {"status_code": 400, "body": None}, "error": REFUSED},
-            BatchResult("a", error=REFUSED, status=400),
-        ),
-        ({"custom_id": "a", "response": None}, BatchResult("a", error="no reply")),
-        ({"response": {"body": {}}}, None),
-        ("no line", None),
-    ],
-)
-def test_a_result_is_a_body_or_an_error(line, result):
-    assert OpenAiLines("").read(json.dumps(line)) == result
-
-
 class Killed(BaseException):
     """The end of a process."""
 
@@ -328,10 +304,10 @@ class Killed(BaseException):
 class Provider:
     """A batch API in memory, whose process is killed when it has got a batch."""
 
-    most_calls, most_bytes = 2, 100
+    most_calls = 2
 
-    def __init__(self):
-        self.got, self.is_killing = {}, True
+    def __init__(self, most_bytes=1000, is_killing=True):
+        self.got, self.most_bytes, self.is_killing = {}, most_bytes, is_killing
 
     def line(self, call, body):
         return json.dumps([call, body]).encode()
@@ -353,10 +329,26 @@ class Provider:
         return BatchResult(*json.loads(line))
 
 
-def opened(folder, provider, note=print):
-    waves = Waves(folder, "run", provider, None, 6, note, lambda: datetime.now(UTC))
+def opened(folder, provider):
+    waves = Waves(folder, "run", provider, None, 6, print, lambda: datetime.now(UTC))
     waves.read()
     return waves
+
+
+async def collected(folder, provider):
+    """What another process finds, where none is killed."""
+    provider.is_killing = False
+    waves = opened(folder, provider)
+    await waves.collect()
+    return waves
+
+
+async def killed(folder, provider, *episodes):
+    """Their process is killed as it hands in a batch."""
+    waves, provider.is_killing = opened(folder, provider), True
+    assert set(await ask(waves, *episodes)) == {None}
+    with pytest.raises(Killed):
+        await waves.submit()
 
 
 async def ask(waves, *episodes):
@@ -374,35 +366,21 @@ async def ask(waves, *episodes):
 
 async def test_a_batch_that_was_handed_in_as_the_process_was_killed_is_found_again(tmp_path):
     provider = Provider()
-    provider.most_bytes = 1000
-    waves = opened(tmp_path, provider)
-    assert await ask(waves, "a", "b") == [None, None]
-    with pytest.raises(Killed):
-        await waves.submit()
-    provider.is_killing = False
-    again = opened(tmp_path, provider)
-    await again.collect()
+    await killed(tmp_path, provider, "a", "b")
+    again = await collected(tmp_path, provider)
     one, other = await ask(again, "a", "b")
     assert set(one) == set(other) == {"said"}
     assert one != other  # the same question of two episodes is two calls
     assert (again.new, len(provider.got)) == ({}, 1)
-
-    lost = opened(tmp_path, provider)
-    await ask(lost, "c")
-    provider.is_killing = True
-    with pytest.raises(Killed):
-        await lost.submit()
+    await killed(tmp_path, provider, "c")
     provider.got.popitem()  # it never got there
-    provider.is_killing = False
-    anew = opened(tmp_path, provider)
-    await anew.collect()
+    anew = await collected(tmp_path, provider)
     assert await ask(anew, "c") == [None]
     assert await anew.submit() == 1
 
 
 async def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
-    provider = Provider()
-    provider.is_killing = False
+    provider = Provider(most_bytes=100, is_killing=False)
     waves = opened(tmp_path, provider)
     await ask(waves, *"abcde")
     assert await waves.submit() == 5  # two lines are more than 100 bytes
@@ -414,16 +392,14 @@ async def test_a_wave_is_split_by_what_one_batch_may_have(tmp_path):
 
 def test_a_journal_of_somebody_else_leads_nowhere(tmp_path):
     (tmp_path / "batches").mkdir()
-    journal = tmp_path / "batches/journal.jsonl"
-    at = '"at":"2026-01-01T00:00:00+00:00"'
-    journal.write_text(
-        f'{{"kind":"intended",{at},"batch":"../../x","calls":["a"]}}\n'
-        f'{{"kind":"ended",{at},"batch":"../../x"}}\n{{"torn'
-    )
+    journal, at = tmp_path / "batches/journal.jsonl", '"at":"2026-01-01T00:00:00+00:00"'
+    ended = f'{{"kind":"ended",{at},"batch":"%s"}}\n'
+    intended = f'{{"kind":"intended",{at},"batch":"../../x","calls":["a"]}}\n'
+    journal.write_text(intended + ended % "../../x" + '{"torn')
     with pytest.raises(DatasetError, match="is not a name of a batch"):
         opened(tmp_path, Provider())
     assert journal.read_text().endswith("}\n")
-    journal.write_text(f'{{"kind":"ended",{at},"batch":"b"}}\n')
+    journal.write_text(ended % "b")
     with pytest.raises(DatasetError, match="no batch 'b' above"):
         opened(tmp_path, Provider())
 
@@ -452,15 +428,14 @@ def test_the_server_is_one_to_the_official_client(server, tmp_path):
     assert client.batches.retrieve(other.id).status == "cancelled"
 
 
-def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
+async def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
     batches = FileBatches(tmp_path, "/responses", own_call())
-    asyncio.run(batches.submit("b", [b"{}", b"{}"]))
+    await batches.submit("b", [b"{}", b"{}"])
     (tmp_path / "b.results.jsonl").write_text('{"custom_id": "1"}\n{"custom_id": "2"')
-    state = asyncio.run(batches.state("b"))
+    state = await batches.state("b")
     assert (state.is_ended, state.lines) == (False, ['{"custom_id": "1"}'])
-    assert batches.line("1", {}) == (
-        b'{"custom_id":"1","method":"POST","url":"/v1/responses","body":{}}'
-    )
+    line = b'{"custom_id":"1","method":"POST","url":"/v1/responses","body":{}}'
+    assert batches.line("1", {}) == line
 
 
 def test_a_foreign_run_hands_nothing_in_without_trust(server, tmp_path):
