@@ -35,22 +35,21 @@ def with_packages(forked):
 
     def with_packages(*commands, paths, cwd):
         env = {"PATH": "", "XDG_STATE_HOME": str(cwd)}
+        commands = [each.split() if isinstance(each, str) else each for each in commands]
         return forked(*commands, cwd=cwd, paths=paths, env=env)
 
     return with_packages
 
 
-RUN = ("run", "time-puzzles", "--limit", "2", "--condition", "base", "--second-try", "Really?",
-       "--out", "run")  # fmt: skip
+RUN = "run time-puzzles --limit 2 --condition base --second-try Really? --out run"
 SAID = {
-    ("compare", "run", "--table", "second-try"): "What doubt costs",
-    ("compare", "run"): "base~second-try cannot be told apart from base",
-    ("replay", "run"): "4 episodes replayed: 4 same",
-    ("run", "--help-all"): "--second-try TEXT",
-    ("list", "features"): "second-try    second-try 0.1",
-    ("run", "time-puzzles", "--limit", "1", "--condition", "base~second-try", "--out", "by"):
-        "base~second-try",
-}  # fmt: skip
+    "compare run --table second-try": "What doubt costs",
+    "compare run": "base~second-try cannot be told apart from base",
+    "replay run": "4 episodes replayed: 4 same",
+    "run --help-all": "--second-try TEXT",
+    "list features": "second-try    second-try 0.1",
+    "run time-puzzles --limit 1 --condition base~second-try --out by": "base~second-try",
+}
 
 
 @pytest.fixture(scope="module")
@@ -71,22 +70,20 @@ def doubted(told):
 def test_its_option_makes_a_condition_beside_each_that_asks_twice(doubted):
     manifest = json.loads((doubted / "run/run.json").read_text())
     assert manifest["features"] == {"second-try": {"doubt": "Really?"}}
-    assert [each["name"] for each in manifest["conditions"]] == ["base", "base~second-try"]
-    plain, again = (
-        next((doubted / "run/episodes" / each).glob("*.jsonl")).read_text()
-        for each in ("base", "base~second-try")
-    )
-    assert ("Really?" in plain, "Really?" in again) == (False, True)
+    names = [each["name"] for each in manifest["conditions"]]
+    assert names == ["base", "base~second-try"]
+    traces = (next((doubted / "run/episodes" / name).glob("*.jsonl")) for name in names)
+    assert ["Really?" in trace.read_text() for trace in traces] == [False, True]
 
 
-@pytest.mark.parametrize("words", SAID, ids=" ".join)
+@pytest.mark.parametrize("words", SAID)
 def test_it_is_compared_replayed_listed_and_typed_as_ours(words, told):
     ended = told[1][words]
     assert (ended.returncode, SAID[words] in ended.stdout) == (0, True), ended.stdout + ended.stderr
 
 
 def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted, with_packages):
-    (ended,) = with_packages(("show", "run"), paths=[], cwd=doubted)
+    (ended,) = with_packages("show run", paths=[], cwd=doubted)
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
@@ -103,6 +100,16 @@ def test_a_fork_cannot_take_it_up(package, copied, with_packages, tmp_path):
         "agent-env: a fork is run as its parent was, and that without the feature second-try; "
         "leave ~second-try out of --condition base~second-try\n",
     )
+
+
+CALLER = """
+import agent_env as ae
+def caller(messages, tools):
+    if messages[-1].role == "tool":
+        return "MY ANSWER: none"
+    call = ae.ToolCall(id="1", name=tools[0].name, arguments="{}")
+    return ae.Reply(message=ae.Message(role="assistant", tool_calls=(call,)))
+"""
 
 
 DICE = """
@@ -167,25 +174,18 @@ FEATURE = Feature(
 
 def test_it_can_bring_tools_that_are_known_only_when_the_run_is_planned(with_packages, tmp_path):
     (tmp_path / "dice.py").write_text(DICE)
-    installed(tmp_path, "dice", "dice:FEATURE")
-    (tmp_path / "caller.py").write_text(
-        "import agent_env as ae\n"
-        "def caller(messages, tools):\n"
-        "    if messages[-1].role == 'tool':\n"
-        "        return 'MY ANSWER: none'\n"
-        "    call = ae.ToolCall(id='1', name=tools[0].name, arguments='{}')\n"
-        "    return ae.Reply(message=ae.Message(role='assistant', tool_calls=(call,)))\n"
-    )
-    run = ("run", "time-puzzles", "--model", "caller.py:caller", "--limit", "1", "--condition",
-           "cal+die:6", "--dice", "6", "--out", "run")  # fmt: skip
-    ran, replayed = with_packages(run, ("replay", "run"), paths=[tmp_path], cwd=tmp_path)
+    (tmp_path / "caller.py").write_text(CALLER)
+    where = {"paths": [installed(tmp_path, "dice", "dice:FEATURE")], "cwd": tmp_path}
+    run = ("run time-puzzles --model caller.py:caller --limit 1 --condition cal+die:6 --dice 6 "
+           "--out run")  # fmt: skip
+    ran, replayed = with_packages(run, "replay run", **where)
     assert (ran.returncode, replayed.returncode) == (0, 0), ran.stderr + replayed.stderr
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert manifest["features"] == {"dice": {"sides": [6]}}
     assert manifest["conditions"][0]["tools"] == ["calendars", "d6"]
     trace = next((tmp_path / "run/episodes").glob("*/*.jsonl"))
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
-    (ended,) = with_packages(("resume", "run"), paths=[tmp_path], cwd=tmp_path)
+    (ended,) = with_packages("resume run", **where)
     assert (ended.returncode, "changed since run began: die 99: added" in ended.stderr) == (2, True)
 
 
@@ -223,11 +223,10 @@ FEATURE = Feature("echo", settings=Settings, servers=Servers(), checks=checks)
 
 def test_it_can_bring_a_model_whose_server_the_run_starts(with_packages, tmp_path):
     installed(tmp_path, "echo", "echo:FEATURE")
-    run = ("run", "time-puzzles", "--model", "echo", "--limit", "1", "--condition", "base",
-           "--out", "run")  # fmt: skip
+    run = "run time-puzzles --model echo --limit 1 --condition base --out run"
     with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
         (tmp_path / "echo.py").write_text(ECHO.replace("URL", url))
-        ran, doctor = with_packages(run, ("doctor", "--json"), paths=[tmp_path], cwd=tmp_path)
+        ran, doctor = with_packages(run, "doctor --json", paths=[tmp_path], cwd=tmp_path)
     assert (ran.returncode, ran.stderr.count("echo: ended")) == (0, 1), ran.stderr
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert manifest["model"] == "compatible/echo"
@@ -279,7 +278,7 @@ BAD = {
 def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, with_packages, tmp_path):
     folder = installed(tmp_path / "packages", "mine", f"bad:{name}")
     (folder / "bad.py").write_text(MODULE)
-    words = ("run", "time-puzzles", "--limit", "1", "--condition", "base", "--out", "run")
+    words = "run time-puzzles --limit 1 --condition base --out run"
     (ended,) = with_packages(words, paths=[folder], cwd=tmp_path)
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert ended.stderr.startswith(f"agent-env: {BAD[name]}")
@@ -292,8 +291,7 @@ def test_settings_that_its_record_does_not_know_are_refused(doubted, package, wi
     text = file.read_text()
     try:
         file.write_text(text.replace('"doubt": "Really?"', wrong))
-        (ended,) = with_packages(("show", "run"), paths=[package], cwd=doubted)
+        (ended,) = with_packages("show run", paths=[package], cwd=doubted)
     finally:
         file.write_text(text)
-    assert ended.returncode == 2
-    assert "settings of the feature second-try: " in ended.stderr
+    assert (ended.returncode, "settings of the feature second-try: " in ended.stderr) == (2, True)

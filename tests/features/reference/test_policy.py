@@ -1,6 +1,5 @@
 """The reference model finds every event by reading pages, from the messages alone."""
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -50,7 +49,8 @@ def all_facts():
 
 async def look_up(model, lookup, web):
     search, browse, history = WebSearch(web.search), OpenPage(web), History()
-    while (found := step(model, lookup, history)).call is not None:
+    find = find_thoroughly if model.thorough else find_once
+    while (found := find(lookup, history, {"web_search", "open_page"})).call is not None:
         name, arguments = found.call
         if name == "web_search":
             output = (await search.run(dict(arguments))).output
@@ -60,56 +60,43 @@ async def look_up(model, lookup, web):
     return found.clause
 
 
-def step(model, lookup, history):
-    find = find_thoroughly if model.thorough else find_once
-    return find(lookup, history, {"web_search", "open_page"})
-
-
-def right_share(model, web, stride=1):
-    wording = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES))
-    wrong = []
-    facts = all_facts()[::stride]
-    for fact in facts:
+async def wrong_phrases(model, web, stride=1):
+    """Of the facts that it looks up otherwise than they are."""
+    wording, wrong = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES)), []
+    for fact in all_facts()[::stride]:
         lookup = read_constraint(wording.implicit(fact))
         expected = read_constraint(wording.explicit(fact, PUZZLE_DAYS.everything))
-        if asyncio.run(look_up(model, lookup, web)) != expected:
+        if await look_up(model, lookup, web) != expected:
             wrong.append(lookup.phrase)
-    return 1 - len(wrong) / len(facts)
+    return wrong
 
 
-def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzles, tmp_path):
-    assert right_share(Reference(), web, stride=2) == 1.0
-    assert share_right(answers(Reference(), web, puzzles, "web"), puzzles) == 1.0
-    assert share_right(answers(Reference(), web, puzzles, "explicit"), puzzles) == 1.0
-    model = InOwnProcess(tmp_path)
-    try:
-        got = answers(model, web, puzzles[:6], "web")
-    finally:
-        model.close()
-    assert share_right(got, puzzles[:6]) == 1.0
-    tables = ("agent_env.features.facts.tables.tables", "agent_env.families.time_puzzles.day_sets")
-    known = (*tables, "agent_env.tasks", "agent_env.web", "agent_env.episodes")
+async def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzles, tmp_path):
+    assert await wrong_phrases(Reference(), web, stride=2) == []
+    for condition in ("web", "explicit"):
+        assert await wrong_answers(Reference(), web, puzzles, condition) == []
+    with InOwnProcess(tmp_path) as model:
+        assert await wrong_answers(model, web, puzzles[:6], "web") == []
+    ours = "agent_env.families.time_puzzles"
+    known = (
+        "agent_env.features.facts.tables.tables", f"{ours}.day_sets", "agent_env.tasks",
+        "agent_env.web", "agent_env.episodes",
+    )  # fmt: skip
     assert not [name for name in model.loaded if name.startswith(known)]
-    puzzles_package = "agent_env.families.time_puzzles"
-    own = (
-        "agent_env.features.reference",
-        *(f"{puzzles_package}.{name}" for name in ("reference", "texts", "meta_entries", "facts")),
-    )
-    parents = {"agent_env.families", "agent_env.families.time_puzzles"}
+    own = tuple(f"{ours}.{name}" for name in ("reference", "texts", "meta_entries", "facts"))
     families = {name for name in model.loaded if name.startswith("agent_env.families")}
-    assert {name for name in families if not name.startswith(own)} == parents
-    reference = Reference()
+    others = {name for name in families if not name.startswith(own)}
+    assert others == {"agent_env.families", ours}
     constraints = ["The year is 1982.", "The month is May.", "The day of the month is 3."]
     prompt = "Constraints:\n- " + "\n- ".join(constraints)
     messages = [Message(role="user", content=prompt)]
-    python = ToolSpec(name="python", description="", parameters={})
-    asked = asyncio.run(reference.generate(messages, [python]))
+    python = [ToolSpec(name="python", description="", parameters={})]
+    asked = await Reference().generate(messages, python)
     (call,) = asked.message.tool_calls
     failed = Message(role="tool", tool_call_id=call.id, content="ImportError: sxtwl")
     messages += [asked.message, failed]
-    assert asyncio.run(reference.generate(messages, [python])).message.content == (
-        "MY ANSWER: 1982-05-03"
-    )
+    reply = await Reference().generate(messages, python)
+    assert reply.message.content == "MY ANSWER: 1982-05-03"
     history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
     history.pages["https://a.example/"] = ""
     lookup = Lookup("event", "the Falklands War", "year", "first")
@@ -117,19 +104,17 @@ def test_reference_solves_by_messages_alone_and_passes_failures_over(web, puzzle
     assert found.call == ("web_search", {"query": "Falklands War"})
 
 
-def answers(model, web, puzzles, condition):
+async def wrong_answers(model, web, puzzles, condition):
+    """What it answers to each puzzle that it does not solve."""
     tools = [WebSearch(web.search), OpenPage(web)] if "web" in condition else []
-
-    async def one(puzzle):
+    wrong = []
+    for puzzle in puzzles:
         strategy = make_strategy(parse_condition(condition), make_task().prompt)
         made = EpisodeState(model=model, toolbox=ToolSet(tools), strategy=strategy, limits=Limits())
-        return parse_date_answer((await AgentLoop().run(puzzle, made)).answer).dates
-
-    return [asyncio.run(one(puzzle)) for puzzle in puzzles]
-
-
-def share_right(got, puzzles):
-    return sum(g == p.gold for g, p in zip(got, puzzles, strict=True)) / len(puzzles)
+        answer = parse_date_answer((await AgentLoop().run(puzzle, made)).answer).dates
+        if answer != puzzle.gold:
+            wrong.append((puzzle, answer))
+    return wrong
 
 
 class InOwnProcess:
@@ -138,18 +123,20 @@ class InOwnProcess:
     name = "reference"
 
     def __init__(self, folder):
+        program = Path(__file__).with_name("in_own_process.py")
+        pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("in_own_process.py"))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=folder,
+            [sys.executable, str(program)], stdin=pipe, stdout=pipe, text=True, cwd=folder
         )
         self.loaded = []
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._process.communicate(timeout=300)
+
     async def generate(self, messages, tools, options=None):
-        assert self._process.stdin
-        assert self._process.stdout
         asked = {
             "messages": [message.model_dump(mode="json") for message in messages],
             "tools": [tool.model_dump(mode="json") for tool in tools],
@@ -159,6 +146,3 @@ class InOwnProcess:
         said = json.loads(self._process.stdout.readline())
         self.loaded = said["loaded"]
         return Reply.model_validate(said["reply"])
-
-    def close(self):
-        self._process.communicate(timeout=300)
