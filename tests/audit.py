@@ -3,9 +3,20 @@ network, and lets tests watch. There is one, since it cannot be taken out and co
 
 import ipaddress
 import sys
+from contextlib import contextmanager
 
 watchers = []
 """Functions of an event and its arguments, called while a test looks."""
+
+
+@contextmanager
+def watching(watch):
+    """Calls the function for all that is done in the block."""
+    watchers.append(watch)
+    try:
+        yield
+    finally:
+        watchers.remove(watch)
 
 
 def _hook(event, arguments):

@@ -220,18 +220,5 @@ def _changed_blob(file, table, column, rng):
 
 MADE_ANEW = (figure, score)
 """What packing the run again makes anew."""
-FRAUDS = (
-    answer,
-    reply,
-    dropped,
-    rechosen,
-    cut,
-    asked_again,
-    left_out,
-    model,
-    price,
-    gold,
-    page,
-    text,
-    *MADE_ANEW,
-)
+FRAUDS = (answer, reply, dropped, rechosen, cut, asked_again, left_out, model, price, gold, page,
+          text, *MADE_ANEW)  # fmt: skip

@@ -12,7 +12,6 @@ import socket
 import sqlite3
 import subprocess
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 
@@ -28,7 +27,7 @@ from agent_env.runs.options.keywords import keywords_of
 from agent_env.runs.options.run_options import RunOptions, reach_of
 from agent_env.runs.run import Run
 from agent_env.tasks.features import features
-from tests.audit import watchers
+from tests.audit import watching
 from tests.commands import agent_env
 from tests.plugged_in import make_foreign
 
@@ -37,13 +36,12 @@ PORT = "59317"
 """Nobody listens there; that somebody connects is seen."""
 
 
-@dataclass
-class Seen:
-    """What was done in this process while it was looked at."""
+@contextmanager
+def looking():
+    """What fires in the block."""
+    fired = []
 
-    fired: list[str] = field(default_factory=list)
-
-    def hook(self, event, arguments):
+    def look(event, arguments):
         text = ""
         if event in ("subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "import"):
             text = repr(arguments)
@@ -54,21 +52,10 @@ class Seen:
         elif event == "exec":
             text = repr(getattr(arguments[0], "co_filename", ""))
         if MARK in text:
-            self.fired.append(f"{event} {text[:200]}")
+            fired.append(f"{event} {text[:200]}")
 
-
-SEEN = Seen()
-
-
-@contextmanager
-def looking():
-    """What fires in the block."""
-    SEEN.fired.clear()
-    watchers.append(SEEN.hook)
-    try:
-        yield SEEN.fired
-    finally:
-        watchers.remove(SEEN.hook)
+    with watching(look):
+        yield fired
 
 
 def fires(*words, **env):
@@ -113,11 +100,7 @@ EXAMPLES = {
 def values(record, payload):
     """For each field of the record that can hold a text, and of those in it, the record's data with
     the payload there and as little as can be elsewhere."""
-    least = {
-        name: EXAMPLES.get(f"{record.__name__}.{name}", _example(each.annotation))
-        for name, each in record.model_fields.items()
-        if each.is_required()
-    }
+    least = _least(record)
     for name, each in record.model_fields.items():
         for inner in _records_in(each.annotation):
             if inner is record:  # such as a usage of usages, whose fields are planted one level up
@@ -148,15 +131,18 @@ def _records_in(annotation):
     return [each for inner in get_args(annotation) for each in _records_in(inner)]
 
 
+def _least(record):
+    return {
+        name: EXAMPLES.get(f"{record.__name__}.{name}", _example(each.annotation))
+        for name, each in record.model_fields.items()
+        if each.is_required()
+    }
+
+
 def _example(annotation):
     text = str(annotation)
     if records := _records_in(annotation):
-        data = {
-            name: EXAMPLES.get(f"{records[0].__name__}.{name}", _example(each.annotation))
-            for name, each in records[0].model_fields.items()
-            if each.is_required()
-        }
-        return [data] if "tuple" in text else data
+        return [_least(records[0])] if "tuple" in text else _least(records[0])
     for word, value in (("dict", {}), ("tuple", []), ("str", "x"), ("int", 1), ("float", 1.0)):
         if word in text:
             return value
@@ -180,22 +166,23 @@ def runs_with_a_plant(manifest, payload):
             whole |= {"model_parameters": {"base_url": f"http://127.0.0.1:{PORT}/v1"}}
         if top in ("model_parameters", "model_facts"):
             whole |= {"model": "compatible/x"}
-        try:
-            made = Manifest.model_validate(whole)
-        except ValidationError:
-            continue  # refused by its form
-        found = [each for each in values_of(made) if each.path.startswith(path)]
-        yield path, json.dumps(whole), {each.reach for each in found} - {Reach.NOTHING}
+        if (reaches := _reaches(Manifest, whole, path)) is not None:
+            yield path, json.dumps(whole), reaches
     for feature in features():
         for path, data in () if feature.settings is None else values(feature.settings, payload):
-            try:
-                made = feature.settings.model_validate(data)
-            except ValidationError:
-                continue
             whole = manifest | {"features": {feature.name: data}}
-            found = [each for each in values_of(made) if each.path.startswith(path)]
-            reaches = {each.reach for each in found} - {Reach.NOTHING}
-            yield f"features.{feature.name}.{path}", json.dumps(whole), reaches
+            if (reaches := _reaches(feature.settings, data, path)) is not None:
+                yield f"features.{feature.name}.{path}", json.dumps(whole), reaches
+
+
+def _reaches(record, data, path):
+    """What the field reaches; None where the record refuses the data by its form."""
+    try:
+        made = record.model_validate(data)
+    except ValidationError:
+        return None
+    found = {each.reach for each in values_of(made) if each.path.startswith(path)}
+    return found - {Reach.NOTHING}
 
 
 KINDS = {"code", "command", "address", "file"}

@@ -9,38 +9,37 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.records.trace_events import ModelCalled
-from tests.commands import agent_env, serving
+from tests.commands import agent_env, serving, typed
 from tests.fake_server import FakeServer, script_policy
 
 INSISTING = ("deepseek", "kimi", "gemini", "minimax", "glm", "vllm", "openrouter", "future")
 REFUSING = ("no-echo", "no-echo-422")
 STEPS = [
-    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "Falklands War"}}]},
-    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "the same, in 1982"}}]},
-    {"text": "", "calls": [{"name": "web_search", "arguments": {"query": "its last day"}}]},
+    *({"text": "", "calls": [{"name": "web_search", "arguments": {"query": query}}]}
+      for query in ("Falklands War", "the same, in 1982", "its last day")),
     {"text": "MY ANSWER: None"},
-]
-ASK = (
-    "run", "time-puzzles", "--limit", "1", "--condition", "web", "--first-step", "auto",
-    "--no-preflight",
-)  # fmt: skip
+]  # fmt: skip
 
 
 @contextmanager
-def served(tmp_path, mode):
+def served(tmp_path, mode, steps=STEPS):
     """A fake server in a thread, while the command line runs in this one."""
     script = tmp_path / "script.jsonl"
-    script.write_text("\n".join(json.dumps(step) for step in STEPS))
+    script.write_text("\n".join(map(json.dumps, steps)))
     server = FakeServer(script_policy(script), mode=mode)
     with serving(server):
         yield server
 
 
 def asked(tmp_path, server, *more):
-    out = tmp_path / "run"
-    where = ("--model", "compatible/m", "--base-url", server.url, "--out", str(out))
-    done = agent_env(*ASK, *where, *more)
-    return done, next(out.rglob("*.1.jsonl"))
+    ask = "run time-puzzles --limit 1 --condition web --first-step auto --no-preflight".split()
+    where = ("--model", "compatible/m", "--base-url", server.url, "--out", str(tmp_path / "run"))
+    done = agent_env(*ask, *where, *more)
+    return done, next((tmp_path / "run").rglob("*.1.jsonl"))
+
+
+def bodies_of(server):
+    return [body for body in server.recent if "messages" in body]
 
 
 def said(body):
@@ -60,8 +59,7 @@ def test_four_steps_finish_and_replay_alike(tmp_path, mode, stream):
     assert (episode.status, episode.steps) == ("finished", 4)
     assert episode.failed_calls == (1 if mode in REFUSING else 0)
     assert done.stderr.count("is not sent any more") == episode.failed_calls
-    bodies = [body for body in server.recent if "messages" in body]
-    assert len(said(bodies[-1])) == 3
+    assert len(said(bodies_of(server)[-1])) == 3
     replayed = agent_env("replay", str(tmp_path / "run"), "--json")
     assert json.loads(replayed.stdout)["same"] == 1, replayed.stdout
 
@@ -70,12 +68,9 @@ def test_four_steps_finish_and_replay_alike(tmp_path, mode, stream):
     ("mode", "echo", "reason"),
     [
         ("deepseek", "never", "must be passed back to the API"),
-        (
-            "no-echo", "always",
-            "property 'messages.1.assistant.reasoning_content' is unsupported",
-        ),
+        ("no-echo", "always", "property 'messages.1.assistant.reasoning_content' is unsupported"),
     ],
-)  # fmt: skip
+)
 def test_a_server_that_is_not_given_its_way_ends_the_episode(tmp_path, mode, echo, reason):
     with served(tmp_path, mode) as server:
         _, trace = asked(tmp_path, server, "--echo-reasoning", echo)
@@ -87,21 +82,16 @@ def test_a_fork_echoes_to_the_same_server_and_model_and_to_no_other(tmp_path, mo
     with served(tmp_path, mode) as server:
         _, trace = asked(tmp_path, server)
         server.recent.clear()
-        same = agent_env(
-            "episodes", "fork", str(trace), "--at", "2", "--out", str(tmp_path / "same")
-        )
-        echoed = [body for body in server.recent if "messages" in body]
+        fork = "episodes fork {} --at 2 --out {}"
+        same = typed(fork, trace, tmp_path / "same")
+        texts = json.dumps([said(body) for body in bodies_of(server)])
         server.recent.clear()
-        other = agent_env(
-            "episodes", "fork", str(trace), "--at", "2", "--out", str(tmp_path / "other"),
-            "--model", "compatible/other", "--trust-run",
-        )  # fmt: skip
-        elsewhere = [body for body in server.recent if "messages" in body]
+        more = "--model compatible/other --trust-run"
+        other = typed(f"{fork} {more}", trace, tmp_path / "other")
+        elsewhere = bodies_of(server)
     assert same.returncode == 0, same.stderr
-    first, second = reasoning_of(read_trace(trace))[:2]
-    texts = json.dumps([said(body) for body in echoed])
-    assert json.dumps(first)[1:-1] in texts
-    assert json.dumps(second)[1:-1] in texts
+    for reasoning in reasoning_of(read_trace(trace))[:2]:
+        assert json.dumps(reasoning)[1:-1] in texts
     assert elsewhere, other.stderr
     for body in elsewhere:
         for message in said(body)[:2]:
@@ -130,14 +120,10 @@ def test_a_resumed_episode_gives_the_server_what_it_said_before_also_where_it_ha
         lines = trace.read_bytes().splitlines(keepends=True)
         trace.write_bytes(b"".join(lines[:5]))  # two replies and their results
     with served(tmp_path, "vllm") as server:
-        resumed = agent_env(
-            "resume", str(tmp_path / "run"), "--base-url", server.url, "--trust-run"
-        )
-        bodies = [body for body in server.recent if "messages" in body]
+        resumed = typed("resume {} --base-url {} --trust-run", tmp_path / "run", server.url)
     assert resumed.returncode == 0, resumed.stderr
-    assert all("reasoning" in message for message in said(bodies[0]))
-    manifest = RunFolder(tmp_path / "run").manifest
-    assert len(manifest.former_urls) == 1
+    assert all("reasoning" in message for message in said(bodies_of(server)[0]))
+    assert len(RunFolder(tmp_path / "run").manifest.former_urls) == 1
 
 
 def test_the_reply_cache_gives_the_fields_too(tmp_path):
@@ -154,11 +140,7 @@ def test_the_reply_cache_gives_the_fields_too(tmp_path):
 @pytest.mark.parametrize("mode", ["deepseek", "minimax"])
 def test_under_the_text_protocol_it_goes_back_too(tmp_path, mode):
     call = '```tool_call\n{"name": "web_search", "arguments": {"query": "x"}}\n```'
-    with served(tmp_path, mode) as server:
-        (tmp_path / "script.jsonl").write_text(f"{json.dumps({'text': call})}\n" * 3)
-        server._policy = script_policy(tmp_path / "script.jsonl")
+    with served(tmp_path, mode, [{"text": call}] * 3) as server:
         asked(tmp_path, server, "--tool-protocol", "text", "--steps", "3")
-        bodies = [body for body in server.recent if "messages" in body]
-    known = {"role", "content"}
-    kept = [message.keys() - known for message in said(bodies[-1])]
+    kept = [message.keys() - {"role", "content"} for message in said(bodies_of(server)[-1])]
     assert kept == ([{"reasoning_content"}] * 2 if mode == "deepseek" else [set()] * 2)

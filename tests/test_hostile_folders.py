@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+from contextlib import chdir, closing
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from agent_env.records.safe_files import (
     replace_file,
 )
 from agent_env.web.store_file import open_store
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 from tests.features.viewer.stage import viewer
 
 SECRET = b"the secret outside\n"
@@ -53,30 +54,17 @@ def runs(small_run, tmp_path):
     return tmp_path / "runs"
 
 
-def _link(file, outside):
-    file.symlink_to(outside)
-
-
-def _fifo(file, outside):
-    os.mkfifo(file)
-
-
 def _socket(file, outside):
-    with socket.socket(socket.AF_UNIX) as made:
-        fd = os.open(file.parent, os.O_RDONLY)
-        try:
-            made.bind(f"/proc/self/fd/{fd}/{file.name}")
-        finally:
-            os.close(fd)
-
-
-def _endless(file, outside):
-    file.symlink_to("/dev/zero")
+    with socket.socket(socket.AF_UNIX) as made, chdir(file.parent):
+        made.bind(file.name)
 
 
 KINDS = {
-    "link": _link, "fifo": _fifo, "socket": _socket, "endless": _endless,
-}  # fmt: skip
+    "link": lambda file, outside: file.symlink_to(outside),
+    "fifo": lambda file, outside: os.mkfifo(file),
+    "socket": _socket,
+    "endless": lambda file, outside: file.symlink_to("/dev/zero"),
+}
 ONE_OF_EACH = ("link", "fifo")
 """A name that leads elsewhere and a file that is none; the other two are met as these are."""
 TRACE = "episodes/base/tp-1-00001.1.jsonl"
@@ -89,17 +77,17 @@ FILES = (
 
 def _commands(runs):
     odd = str(runs / "odd")
-    return {
-        "show": ("show", f"{odd}/{TRACE}"),
-        "score": ("show", odd),
-        "episodes": ("episodes", "list", odd),
-        "diagnose": ("show", "--why", odd),
-        "replay": ("replay", odd),
-        "replay model": ("replay", odd, "--model", "live"),
-        "export": ("episodes", "export", odd, "--to", "jsonl"),
-        "resume": ("resume", odd),
-        "compare": ("compare", str(runs)),
-    }
+    return [
+        ("show", f"{odd}/{TRACE}"),
+        ("show", odd),
+        ("episodes", "list", odd),
+        ("show", "--why", odd),
+        ("replay", odd),
+        ("replay", odd, "--model", "live"),
+        ("episodes", "export", odd, "--to", "jsonl"),
+        ("resume", odd),
+        ("compare", str(runs)),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +98,7 @@ def test_no_command_waits_or_touches_what_is_outside(runs, name, kind):
     outside, file = runs.parent / "outside", runs / "odd" / name
     file.unlink(missing_ok=True)
     KINDS[kind](file, outside)
-    for command in _commands(runs).values():
+    for command in _commands(runs):
         done = agent_env(*command)
         assert done.returncode in (0, 1, 2), (command, done.stderr)
         assert "Traceback" not in done.stderr
@@ -179,7 +167,7 @@ def test_a_folder_that_leads_elsewhere_is_not_followed(runs, name):
         (elsewhere / "jsonl/mine").write_bytes(SECRET)
     place.symlink_to(elsewhere)
     before = _files(elsewhere)
-    for command in _commands(runs).values():
+    for command in _commands(runs):
         done = agent_env(*command)
         assert SECRET.decode().strip() not in done.stdout + done.stderr
     assert _files(elsewhere) == before
@@ -189,57 +177,51 @@ def _files(folder):
     return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-@pytest.mark.parametrize("name", ["../../outside", "/tmp/x", "a/b", "..", ".", "a\0b", ""])
-def test_a_condition_that_would_lead_elsewhere_is_refused(runs, name):
-    file = runs / "odd/run.json"
-    words = file.read_text().replace('"name": "base"', f'"name": {json.dumps(name)}')
-    file.write_text(words)
-    done = agent_env("resume", str(runs / "odd"))
-    assert (done.returncode, "conditions.0.name" in done.stderr) == (2, True)
-
-
 @pytest.mark.parametrize(
-    "name", ["../outside", "/etc/passwd", "contexts/../../outside", "run.json"]
+    ("field", "name"),
+    [
+        *(("conditions", n) for n in ("../../outside", "/tmp/x", "a/b", "..", ".", "a\0b", "")),
+        *(("contexts", n) for n in ("../outside", "/etc/passwd", "contexts/../../outside")),
+        ("contexts", "run.json"),
+    ],
 )
-def test_a_context_that_would_lead_elsewhere_is_refused(runs, name):
-    use = (
-        f'"contexts": [{{"name": "cited", "file": {json.dumps(name)}, "digest": "0", '
-        '"source_run": "r", "source_model": "m", "source_condition": "c", "kinds": [], '
-        '"budget": 1, "tokenizer": "estimate", "samples": 2, "empty": 0}]'
-    )
+def test_a_condition_or_context_that_would_lead_elsewhere_is_refused(runs, field, name):
     file = runs / "odd/run.json"
-    file.write_text(file.read_text().replace('"contexts": []', use))
-    done = agent_env("replay", str(runs / "odd"))
-    assert (done.returncode, "contexts.0.file" in done.stderr) == (2, True)
+    told = json.loads(file.read_text())
+    context = {
+        "name": "cited", "file": name, "digest": "0", "source_run": "r", "source_model": "m",
+        "source_condition": "c", "kinds": [], "budget": 1, "tokenizer": "estimate", "samples": 2,
+        "empty": 0,
+    }  # fmt: skip
+    if field == "contexts":
+        told["contexts"] = [context]
+    else:
+        told["conditions"][0]["name"] = name
+    file.write_text(json.dumps(told))
+    place = {"conditions": "conditions.0.name", "contexts": "contexts.0.file"}[field]
+    for command in ("resume", "replay"):
+        done = agent_env(command, str(runs / "odd"))
+        assert (done.returncode, place in done.stderr) == (2, True)
 
 
-def test_a_table_that_never_ends_is_made_again(runs):
-    """An index with views in the place of tables, as a stranger may send it."""
-    file = runs / "odd/index.db"
-    with sqlite3.connect(file) as base:
+ENDLESS = (
+    "CREATE VIEW {} AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
+    "SELECT 'a' AS {}, 'b' AS {}, i AS value FROM n"
+)
+
+
+def test_a_table_that_never_ends_is_made_again_and_a_store_of_texts_named(runs):
+    """Views in the place of tables, as a stranger may send them."""
+    with closing(sqlite3.connect(runs / "odd/index.db")) as base:
         base.execute("DROP TABLE metrics")
-        base.execute(
-            "CREATE VIEW metrics AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
-            "SELECT 'a' AS episode, 'b' AS name, i AS value FROM n"
-        )
-    base.close()
+        base.execute(ENDLESS.format("metrics", "episode", "name"))
     assert agent_env("episodes", "list", str(runs / "odd")).returncode == 0
-    with sqlite3.connect(file) as base:
-        assert base.execute("SELECT type FROM sqlite_master WHERE name = 'metrics'").fetchall() == [
-            ("table",)
-        ]
-    base.close()
-
-
-def test_a_store_of_texts_that_never_ends_is_named(runs):
-    file = runs / "odd/texts.db"
-    file.unlink()
-    with sqlite3.connect(file) as base:
-        base.execute(
-            "CREATE VIEW texts AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) "
-            "SELECT 'a' AS digest, 'b' AS text FROM n"
-        )
-    base.close()
+    with closing(sqlite3.connect(runs / "odd/index.db")) as base:
+        kind = base.execute("SELECT type FROM sqlite_master WHERE name = 'metrics'").fetchall()
+    assert kind == [("table",)]
+    (runs / "odd/texts.db").unlink()
+    with closing(sqlite3.connect(runs / "odd/texts.db")) as base:
+        base.execute(ENDLESS.format("texts", "digest", "text"))
     done = agent_env("show", str(runs / "odd"))
     assert "its view 'texts' is not ours" in done.stderr
 
@@ -273,33 +255,24 @@ def test_a_file_larger_than_any_of_ours_is_not_read(tmp_path):
 
 def test_what_holds_prompts_is_its_owners_alone(tmp_path):
     out = tmp_path / "run"
-    done = agent_env(
-        "run", "tempreason", "--limit", "1", "--condition", "python", "--out", str(out)
-    )
+    done = typed("run tempreason --limit 1 --condition python --out {}", out)
     assert done.returncode == 0, done.stderr
     files = [p for p in out.rglob("*") if p.is_file() and p.name not in ("begun.txt", ".lock")]
-    open_to_others = [p for p in files if p.stat().st_mode & 0o077]
     assert out.stat().st_mode & 0o777 == 0o700
-    assert [str(p.relative_to(out)) for p in open_to_others] == []
+    assert [p for p in files if p.stat().st_mode & 0o077] == []
 
 
-def test_links_within_the_folder_are_followed(tmp_path):
-    (tmp_path / "real").write_bytes(b"x")
-    (tmp_path / "link").symlink_to("real")
-    assert read_file(tmp_path, tmp_path / "link") == b"x"
-
-
-@pytest.mark.parametrize("path", ["../x", "a/../../x", "/x"])
-def test_paths_lead_nowhere_else(tmp_path, path):
-    with pytest.raises(UnsafeFile):
-        check_inside(tmp_path, tmp_path / path)
-
-
-def test_a_replaced_file_leaves_nothing_where_it_fails(tmp_path):
+def test_paths_lead_nowhere_but_by_links_within_and_a_failed_replacement_leaves_nothing(tmp_path):
+    for path in ("../x", "a/../../x", "/x"):
+        with pytest.raises(UnsafeFile):
+            check_inside(tmp_path, tmp_path / path)
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="directory"):
         replace_file(tmp_path / "folder", b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+    (tmp_path / "real").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("real")
+    assert read_file(tmp_path, tmp_path / "link") == b"x"
 
 
 def test_files_of_a_run_are_read_by_one_function():
@@ -327,5 +300,4 @@ def test_a_run_without_conditions_is_named(runs, command):
     file = runs / "odd/run.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"conditions": []}))
     done = agent_env(command, str(runs / "odd"))
-    assert done.returncode == 2
-    assert "conditions" in done.stderr
+    assert (done.returncode, "conditions" in done.stderr) == (2, True)

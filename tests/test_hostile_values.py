@@ -13,31 +13,24 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.features.viewer.app import count
 from agent_env.web.page_store import LARGEST, SqlitePages
 from agent_env.web.store_merge import problems
-from tests.commands import agent_env, run_puzzles
+from tests.commands import agent_env, run_puzzles, typed
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
+    """With the first pages and those of the episode: going through all would take time."""
     run = run_puzzles(tmp_path_factory.mktemp("made") / "run", conditions=("web",))
-    _keep_pages(run, 40)
-    return run
-
-
-def _keep_pages(run, count):
-    """Leaves the first pages and those of the episode, so that going through all takes no time."""
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     episode = trace.read_text()
     with closing(SqlitePages(run / "pages.db")) as store:
-        rest = [(url,) for url in store.urls() if url not in episode][count:]
+        rest = [(url,) for url in store.urls() if url not in episode][40:]
+        unused = "DELETE FROM {} WHERE digest NOT IN (SELECT {} FROM fetches)"
         with store.connection:
             store.connection.executemany("DELETE FROM fetches WHERE asked = ?", rest)
-            store.connection.execute(
-                "DELETE FROM bodies WHERE digest NOT IN (SELECT body FROM fetches)"
-            )
-            store.connection.execute(
-                "DELETE FROM texts WHERE digest NOT IN (SELECT text FROM fetches)"
-            )
+            store.connection.execute(unused.format("bodies", "body"))
+            store.connection.execute(unused.format("texts", "text"))
         RunFolder(run).note_pages(store.digest(), "fts5")
+    return run
 
 
 @pytest.fixture
@@ -50,19 +43,20 @@ def _change(file, statement, values=()):
         connection.execute(statement, values)
 
 
-def _check(*words):
-    done = agent_env(*words)
-    assert done.returncode in (0, 1, 2), (words, done.stderr)
-    assert "Traceback" not in done.stderr, (words, done.stderr)
+def _check(line, *values):
+    done = typed(line, *values)
+    assert done.returncode in (0, 1, 2), (line, done.stderr)
+    assert "Traceback" not in done.stderr, (line, done.stderr)
+    return done
 
 
 @pytest.mark.parametrize("value", ["'abc'", "5", "1e300", "x''"])
 def test_texts_that_are_no_bytes_are_named(run, value):
     _change(run / "texts.db", f"UPDATE texts SET text = {value}")
     (trace,) = (run / "episodes").glob("*/*.jsonl")
-    for words in (("show", str(trace)), ("show", str(run)), ("replay", str(run))):
-        _check(*words)
-    assert "texts.db" in agent_env("show", str(trace)).stderr
+    assert "texts.db" in _check("show {}", trace).stderr
+    _check("show {}", run)
+    _check("replay {}", run)
 
 
 @pytest.mark.parametrize(
@@ -86,13 +80,13 @@ def test_texts_that_are_no_bytes_are_named(run, value):
 def test_pages_of_other_types_are_named(run, tmp_path, statement):
     url = next(SqlitePages(run / "pages.db", read_only=True).urls())
     _change(run / "pages.db", statement)
-    _check("web", "pages", "list", str(run), "--json")
-    _check("web", "pages", "list", str(run), "--searches")
-    _check("web", "pages", "show", str(run), url)
-    _check("web", "pages", "verify", str(run))
-    _check("web", "pages", "merge", str(tmp_path / "all.db"), str(run))
-    _check("web", "pages", "export", str(run), str(tmp_path / "all.warc.gz"))
-    _check("web", "context", "build", str(run), "--out", str(tmp_path / "context.jsonl"))
+    _check("web pages list {} --json", run)
+    _check("web pages list {} --searches", run)
+    _check("web pages show {} {}", run, url)
+    _check("web pages verify {}", run)
+    _check("web pages merge {} {}", tmp_path / "all.db", run)
+    _check("web pages export {} {}", run, tmp_path / "all.warc.gz")
+    _check("web context build {} --out {}", run, tmp_path / "context.jsonl")
 
 
 @pytest.mark.parametrize("value", ["x'ff00'", "'<b>'", "9e999"])
@@ -109,8 +103,7 @@ def test_a_table_of_other_types_is_made_anew(run, column, value):
 def test_numbers_too_large_and_texts_that_are_none_are_shown(run):
     (trace,) = (run / "episodes").glob("*/*.jsonl")
     shutil.copy(trace, trace.with_name(f"tp-1-00001.{'9' * 30}.jsonl"))
-    _check("episodes", "list", str(run))
-    assert agent_env("episodes", "list", str(run)).returncode == 0
+    assert _check("episodes list {}", run).returncode == 0
     _change(run / "index.db", "UPDATE episodes SET model = CAST(x'ff' AS TEXT)")
     assert agent_env("episodes", "list", str(run)).returncode == 0
     assert count(10**4000) == "very many"

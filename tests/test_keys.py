@@ -1,6 +1,7 @@
 """Whose key goes where: by the command line, against servers that note what they are sent."""
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -20,17 +21,12 @@ KEYS = {
 }
 USAGE = {"prompt_tokens": 9, "completion_tokens": 3, "input_tokens": 9, "output_tokens": 3}
 MESSAGE = {"role": "assistant", "content": "MY ANSWER: None"}
-ITEM = {
-    "type": "message",
-    "role": "assistant",
-    "content": [{"type": "output_text", "text": "MY ANSWER: None"}],
-}
+ITEM = {"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "MY ANSWER: None"}]}  # fmt: skip
+CHOICE = {"message": MESSAGE, "finish_reason": "stop"}
 REPLIES = {
     "/v1/models": {"data": [{"id": name} for name in ("a", "b", "m", "x")]},
-    "/v1/chat/completions": {
-        "choices": [{"message": MESSAGE, "finish_reason": "stop"}],
-        "usage": USAGE,
-    },
+    "/v1/chat/completions": {"choices": [CHOICE], "usage": USAGE},
     "/v1/responses": {"status": "completed", "output": [ITEM], "usage": USAGE},
 }
 key_servers = partial(noting_servers, replies=REPLIES)
@@ -41,7 +37,8 @@ def bearer(variable):
 
 
 def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path):
-    with key_servers(3) as (a, b, c):
+    with key_servers(3) as servers:
+        a, b, c = servers
         models = [f"compatible/{name}@{server.url}" for name, server in (("a", a), ("b", b))]
         done = agent_env(
             "run", *COMMON, "--model", models[0], "--model", models[1], "--model", "openai/gpt-5",
@@ -50,12 +47,8 @@ def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path):
             env=KEYS | {"OPENAI_BASE_URL": c.url},
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert a.seen <= {bearer("A_SECRET"), ""}
-    assert bearer("A_SECRET") in a.seen
-    assert b.seen <= {bearer("B_SECRET"), ""}
-    assert bearer("B_SECRET") in b.seen
-    assert c.seen <= {bearer("OPENAI_API_KEY"), ""}
-    assert bearer("OPENAI_API_KEY") in c.seen
+    for server, key in zip(servers, ("A_SECRET", "B_SECRET", "OPENAI_API_KEY"), strict=True):
+        assert server.seen - {""} == {bearer(key)}
     written = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert not [key for key in KEYS.values() if key.encode() in written]
 
@@ -71,14 +64,14 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
         ports = sorted(str(server.server_address[1]) for server in (a, b))
         assert folders == [f"m-127.0.0.1-{port}" for port in ports]
         manifests = [RunFolder(out / name).manifest for name in folders]
-        assert sorted(m.model for m in manifests) == sorted(models)
-        assert {m.model: m.model_parameters["base_url"] for m in manifests} == {
+        parameters = {m.model: m.model_parameters for m in manifests}
+        assert {name: of["base_url"] for name, of in parameters.items()} == {
             f"compatible/m@{server.url}": server.url for server in (a, b)
         }
-        assert {m.model_parameters["api_key_env"] for m in manifests} == {""}
+        assert {of["api_key_env"] for of in parameters.values()} == {""}
         compared = agent_env("compare", str(out), "--json")
         assert all(model in compared.stdout for model in models), compared.stderr
-        (next(out.rglob("*.1.jsonl"))).unlink()
+        next(out.rglob("*.1.jsonl")).unlink()
         resumed = agent_env("resume", str(out), env=KEYS)
         assert resumed.returncode == 0, resumed.stderr
     assert a.seen | b.seen <= {"Bearer none", ""}
@@ -109,8 +102,7 @@ def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_p
         asked = ("--model", "openai/gpt-5", "--out", str(out))
         assert agent_env("run", *COMMON, *asked, env=env).returncode == 0
         folder = RunFolder(out)
-        manifest = folder.manifest
-        parameters = manifest.model_parameters | {"base_url": stranger.url}
+        parameters = folder.manifest.model_parameters | {"base_url": stranger.url}
         folder.change(model_parameters=parameters)
         next(out.rglob("*.1.jsonl")).unlink()
         refused = agent_env("resume", str(out), "--trust-run", env=env)
@@ -135,55 +127,41 @@ def test_a_redirect_carries_nothing_on(tmp_path, model):
 
 
 def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_its_model(tmp_path):
+    out = str(tmp_path / "run")
     with key_servers(2) as (a, b):
-        out = tmp_path / "run"
-        done = agent_env(
-            "run", *COMMON, "--model", f"compatible/a@{a.url}", "--api-key-env", "A_SECRET",
-            "--tokenizer", "server", "--out", str(out), env=KEYS,
-        )  # fmt: skip
+        asked = ("--model", f"compatible/a@{a.url}", "--tokenizer", "server", "--out", out)
+        unset = agent_env("run", *COMMON, *asked, "--api-key-env", "NOT_THERE", env=KEYS)
+        assert unset.returncode == 2
+        assert "--api-key-env NOT_THERE: the variable is not set" in unset.stderr
+        assert (Path(out).exists(), a.seen) == (False, set())
+        done = agent_env("run", *COMMON, *asked, "--api-key-env", "A_SECRET", env=KEYS)
         assert done.returncode == 0, done.stderr
-        agent_env(
-            "episodes", "judge", str(out), "--model", f"compatible/b@{b.url}", "--api-key-env",
-            "B_SECRET", env=KEYS,
-        )  # fmt: skip
+        judge = ("--model", f"compatible/b@{b.url}", "--api-key-env", "B_SECRET")
+        agent_env("episodes", "judge", out, *judge, env=KEYS)
     assert a.seen <= {bearer("A_SECRET"), ""}
-    assert bearer("B_SECRET") in b.seen
-    assert b.seen <= {bearer("B_SECRET"), ""}
-
-
-def test_a_variable_that_is_not_set_is_named(tmp_path):
-    done = agent_env(
-        "run", *COMMON, "--model", "compatible/a@http://127.0.0.1:9/v1",
-        "--api-key-env", "NOT_THERE", "--out", str(tmp_path / "run"),
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert "--api-key-env NOT_THERE: the variable is not set" in done.stderr
-    assert not (tmp_path / "run").exists()
+    assert b.seen - {""} == {bearer("B_SECRET")}
 
 
 def test_a_search_at_an_own_address_gets_openais_key_only_where_the_two_are_paired(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", KEYS["OPENAI_API_KEY"])
+    key, address = KEYS["OPENAI_API_KEY"], "https://a.example/v1"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     monkeypatch.setenv("OPENAI_BASE_URL", "")
-    assert search_access("openai", None, own_plugins()).key == KEYS["OPENAI_API_KEY"]
+    assert search_access("openai", None, own_plugins()).key == key
     with pytest.raises(ConfigError, match="would send it the key of OpenAI"):
-        search_access("openai", "https://a.example/v1", own_plugins())
-    monkeypatch.setenv("OPENAI_BASE_URL", "https://a.example/v1/")
-    assert (
-        search_access("openai", "https://a.example/v1", own_plugins()).key == KEYS["OPENAI_API_KEY"]
-    )
-
-
-ACCOUNT = {
-    "OPENAI_ORG_ID": "org-canary",
-    "OPENAI_PROJECT_ID": "project-canary",
-    "OPENAI_ADMIN_KEY": "admin-canary",
-    "OPENAI_CUSTOM_HEADERS": "X-Team: canary\nAuthorization: Bearer canary",
-}
+        search_access("openai", address, own_plugins())
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/")
+    assert search_access("openai", address, own_plugins()).key == key
 
 
 def test_nothing_of_openais_account_goes_to_another_server(tmp_path):
+    account = {
+        "OPENAI_ORG_ID": "org-canary",
+        "OPENAI_PROJECT_ID": "project-canary",
+        "OPENAI_ADMIN_KEY": "admin-canary",
+        "OPENAI_CUSTOM_HEADERS": "X-Team: canary\nAuthorization: Bearer canary",
+    }
     with key_servers(2) as (other, openai):
-        env = KEYS | ACCOUNT | {"OPENAI_BASE_URL": openai.url}
+        env = KEYS | account | {"OPENAI_BASE_URL": openai.url}
         for model in (f"compatible/m@{other.url}", "openai/gpt-5"):
             out = ("--out", str(tmp_path / model.partition("/")[0]))
             done = agent_env("run", *COMMON, "--model", model, *out, env=env)

@@ -40,11 +40,9 @@ def stands_on(folder):
 @pytest.fixture
 def ended_without(forked):
     """Runs commands without one folder and what is built on it."""
-
-    def ended_without(left_out, cwd, *commands, **how):
-        return forked(*commands, cwd=cwd, gone=gone_with(left_out), **how)
-
-    return ended_without
+    return lambda left_out, cwd, *commands, **how: forked(
+        *commands, cwd=cwd, gone=gone_with(left_out), **how
+    )
 
 
 TASKS = {
@@ -193,18 +191,15 @@ def test_no_new_run_is_begun_undisturbed(ended_without, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_without_the_clock_a_question_about_the_present_is_refused(ended_without, tmp_path):
-    ask = ("run", "time-puzzles", "--option", "present=true", "--limit", "1")
-    (ended,) = ended_without("features/clock", tmp_path, ask)
-    assert ended.returncode == 2
-    assert "asks about the present, so its answer is that of a day" in ended.stderr
-
-
-def test_without_the_clock_its_options_its_modifier_and_its_table_are_gone(ended_without, tmp_path):
-    helped, ended = ended_without(
+def test_without_the_clock_its_options_and_modifier_are_gone_and_the_present_is_refused(
+    ended_without, tmp_path
+):
+    helped, ended, asked = ended_without(
         "features/clock", tmp_path, ("run", "--help-all"),
         ("run", "time-puzzles", "--condition", "base~on-1995-06-01"),
+        ("run", "time-puzzles", "--option", "present=true", "--limit", "1"),
     )  # fmt: skip
-    assert (helped.returncode, ended.returncode) == (0, 2)
+    assert (helped.returncode, ended.returncode, asked.returncode) == (0, 2, 2)
     assert ("--today" in helped.stdout, "--say-today" in helped.stdout) == (False, False)
     assert "no modifier 'on-1995-06-01'; known: required, auto" in ended.stderr
+    assert "asks about the present, so its answer is that of a day" in asked.stderr

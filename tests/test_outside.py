@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 import agent_env
-from tests.audit import watchers
+from tests.audit import watching
 from tests.commands import agent_env as command
 from tests.test_canaries import commands, hostile, payloads
 from tests.test_canaries import folder as folder  # a fixture
@@ -57,7 +57,7 @@ class Outside:
     own: tuple[str, ...] = ()
     """Folders in which everything is allowed."""
     done: list[str] = field(default_factory=list)
-    is_looking: bool = False
+    is_looking: bool = True
 
     def hook(self, event, arguments):
         if self.is_looking:
@@ -100,20 +100,12 @@ def _is_worker(words):
     return list(words[:4]) == [sys.executable, "-I", "-S", "-c"] and "agent_env.worker" in words[4]
 
 
-SEEN = Outside()
-
-
 @contextmanager
 def looking(*own):
     """What is done outside in the block."""
-    SEEN.own, SEEN.is_looking = tuple(str(each.resolve()) for each in own), True
-    SEEN.done.clear()
-    watchers.append(SEEN.hook)
-    try:
-        yield SEEN.done
-    finally:
-        SEEN.is_looking = False
-        watchers.remove(SEEN.hook)
+    seen = Outside(tuple(str(each.resolve()) for each in own))
+    with watching(seen.hook):
+        yield seen.done
 
 
 @pytest.mark.parametrize("model", ["reference", "compatible/x", "openai/x"])

@@ -176,13 +176,11 @@ def source_of(tree):
             if name == "import_module" and not isinstance(node.args[0], ast.Constant):
                 found.imports_by_name = True
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found.arguments |= {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
-            plain = [*node.args.posonlyargs, *node.args.args]
-            plain = plain[len(plain) - len(node.args.defaults) :]
-            pairs = [
-                *zip(plain, node.args.defaults, strict=True),
-                *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
-            ]
+            args = node.args
+            found.arguments |= {each.arg for each in (*args.args, *args.kwonlyargs)}
+            defaults = [*args.defaults, *args.kw_defaults]  # the last arguments have them
+            named = [*args.posonlyargs, *args.args, *args.kwonlyargs][-len(defaults) :]
+            pairs = zip(named, defaults, strict=True) if defaults else ()
             found.permits |= {dotted(v) for a, v in pairs if a.arg == "permit" and v is not None}
         elif isinstance(node, ast.AnnAssign) and dotted(node.target) == "permit" and node.value:
             value = node.value.func if isinstance(node.value, ast.Call) else node.value
@@ -203,6 +201,8 @@ def users(*functions):
 def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit():
     found = {name: source.powers for name, source in sources().items() if source.powers}
     assert found == ASK | CONFINED | OWN | DATABASES
+    for name in ASK:
+        assert sources()[name].arguments & {"permit", "plugins"}, name
 
 
 @pytest.mark.parametrize(
@@ -224,11 +224,6 @@ def test_no_other_name_hides_it(text):
 def test_the_registry_alone_imports_modules_whose_names_stand_nowhere_in_our_source():
     importers = {name for name, source in sources().items() if source.imports_by_name}
     assert importers == OUR_MODULES | {"registry.py"}
-
-
-def test_each_of_them_has_a_permit_in_its_signatures():
-    for name in ASK:
-        assert sources()[name].arguments & {"permit", "plugins"}, name
 
 
 def test_no_permit_has_a_default_and_trust_alone_makes_them():
@@ -268,15 +263,12 @@ def test_a_module_of_ours_by_its_path_is_no_built_in_plug_in():
     assert TOOLS.find("python", NOTHING).traits.name == "python"
 
 
-def test_a_permit_is_made_by_nobody_else():
-    with pytest.raises(TypeError, match=r"made by wiring\.trust"):
-        Permit(object(), [(Reach.CODE, "x")], True)
-
-
-def test_what_a_permit_does_not_name_is_refused_in_one_line():
+def test_what_a_permit_does_not_name_is_refused_in_one_line_and_nobody_else_makes_one():
     with pytest.raises(ConfigError, match=r"^the command touch x is not allowed, as it comes from"):
         NOTHING.check(Reach.COMMAND, "touch x")
     own_call().check(Reach.COMMAND, "touch x")
+    with pytest.raises(TypeError, match=r"made by wiring\.trust"):
+        Permit(object(), [(Reach.CODE, "x")], True)
 
 
 def test_what_is_implied_is_covered_and_nothing_beside_it():

@@ -4,10 +4,6 @@
 Each is code that defines `say(bit)` for the sender and `hear()` for the receiver.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-
 PREAMBLE = """
 import ctypes, fcntl, mmap, os, platform, resource, socket, struct, sys, time
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -62,17 +58,6 @@ def mapped():
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """One way."""
-
-    code: str
-    at_once: bool = False
-    """Whether one hears only while the other says."""
-    unheld: bool = True
-    """Whether it carries bits where nothing holds it, and harms nothing there."""
-
-
 def by_locks(get, put):
     """Locks of a range of bytes that are for readers, so need no right to write."""
     return f"""
@@ -93,11 +78,20 @@ def say(bit):
         else:
             os.posix_fadvise(fd(path), 0, 0, os.POSIX_FADV_DONTNEED)
 """
+WOKEN = """
+class Time(ctypes.Structure):
+    _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
+def hear():
+    word, limit = ctypes.c_uint32.from_address(mapped()).value, Time(0, 10**8)
+    waits = [call(202, 98, ctypes.c_void_p(mapped()), 0, word, ctypes.byref(limit), None, 0)
+             for _ in range(3)]
+    return 0 in waits
+"""
 
 CHANNELS = {
-    "locks of records": Channel(by_locks(5, 6)),
-    "locks of open files": Channel(by_locks(36, 37)),
-    "locks of whole files": Channel("""
+    "locks of records": by_locks(5, 6),
+    "locks of open files": by_locks(36, 37),
+    "locks of whole files": """
 def say(bit):
     return each(lambda path: fcntl.flock(fd(path), fcntl.LOCK_SH if bit else fcntl.LOCK_UN))
 def hear():
@@ -108,17 +102,14 @@ def hear():
         finally:
             os.close(again)
     return each(tries)
-"""),
-    "leases": Channel(
-        """
+""",
+    "leases": """
 def say(bit):
     return each(lambda path: fcntl.fcntl(fd(path), 1024, fcntl.F_RDLCK if bit else fcntl.F_UNLCK))
 def hear():
     return each(lambda path: fcntl.fcntl(fd(path), 1024, fcntl.F_WRLCK))
 """,
-        unheld=False,
-    ),
-    "the list of locks": Channel("""
+    "the list of locks": """
 def say(bit):
     own = HELD.setdefault("own", os.open("own", os.O_CREAT | os.O_RDWR))
     try:
@@ -127,26 +118,17 @@ def say(bit):
         fcntl.fcntl(own, 6, flock_of(fcntl.F_WRLCK if bit else fcntl.F_UNLCK, 77123))
 def hear():
     return open("/proc/locks").read().count(" 77123 ")
-"""),
-    "waiting on a page of a file": Channel(
-        """
-class Time(ctypes.Structure):
-    _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
+""",
+    "waiting on a page of a file": WOKEN
+    + """
 def say(bit):
     for _ in for_a_moment():
         if bit:
             call(202, 98, ctypes.c_void_p(mapped()), 1, 9, None, None, 0)
         time.sleep(0.01)
-def hear():
-    word, limit = ctypes.c_uint32.from_address(mapped()).value, Time(0, 10**8)
-    waits = [call(202, 98, ctypes.c_void_p(mapped()), 0, word, ctypes.byref(limit), None, 0)
-             for _ in range(3)]
-    return 0 in waits
 """,
-        at_once=True,
-    ),
-    "a thread's end on a page of a file": Channel(
-        """
+    "a thread's end on a page of a file": WOKEN
+    + """
 def say(bit):
     def ends():
         call(218, 96, ctypes.c_void_p(mapped()))
@@ -155,19 +137,9 @@ def say(bit):
         thread = threading.Thread(target=ends if bit else int)
         thread.start(); thread.join()
         time.sleep(0.02)
-class Time(ctypes.Structure):
-    _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
-def hear():
-    word, limit = ctypes.c_uint32.from_address(mapped()).value, Time(0, 10**8)
-    waits = [call(202, 98, ctypes.c_void_p(mapped()), 0, word, ctypes.byref(limit), None, 0)
-             for _ in range(3)]
-    return 0 in waits
 """,
-        at_once=True,
-    ),
-    "pages in memory": Channel(
-        CACHED
-        + """
+    "pages in memory": CACHED
+    + """
 def pages_of(path):
     size = ctypes.c_size_t(1 << 14)
     place = LIBC.mmap(None, size, 1, 1, fd(path), ctypes.c_long(0))
@@ -177,11 +149,9 @@ def pages_of(path):
     return held
 def hear():
     return [pages_of(path) for path in COLD]
-"""
-    ),
-    "reads that would wait": Channel(
-        CACHED
-        + """
+""",
+    "reads that would wait": CACHED
+    + """
 def at_once(path):
     try:
         return os.preadv(fd(path), [bytearray(4096)], 4096, os.RWF_NOWAIT)
@@ -189,28 +159,21 @@ def at_once(path):
         return exc.errno
 def hear():
     return [at_once(path) for path in COLD]
-"""
-    ),
-    "times of files": Channel(
-        """
+""",
+    "times of files": """
 def say(bit):
     return each(os.listdir if bit else str), each(lambda p: os.read(os.open(p, 0), bit)), each(
         lambda path: os.utime(path, (bit, bit)))
 def hear():
     return each(lambda path: (os.stat(path).st_atime_ns, os.stat(path).st_mtime_ns))
 """,
-        unheld=False,
-    ),
-    "modes and marks of files": Channel(
-        """
+    "modes and marks of files": """
 def say(bit):
     return each(os.chmod, 0o755 if bit else 0o555), each(os.setxattr, "user.bit", b"%d" % bit)
 def hear():
     return each(lambda path: os.stat(path).st_mode), each(os.listxattr)
 """,
-        unheld=False,
-    ),
-    "a file": Channel("""
+    "a file": """
 PLACES = [f"{folder}/agent-env-bit" for folder in
           ("/tmp", "/dev/shm", "/var/tmp", "/run", "/opt", "", "/dev/mqueue", "/sys/fs/cgroup")]
 def say(bit):
@@ -221,8 +184,8 @@ def say(bit):
             pass
 def hear():
     return [os.path.exists(place) for place in PLACES]
-"""),
-    "an abstract socket": Channel("""
+""",
+    "an abstract socket": """
 def say(bit):
     if bit:
         HELD["socket"] = socket.socket(socket.AF_UNIX)
@@ -233,8 +196,8 @@ def say(bit):
 def hear():
     with socket.socket(socket.AF_UNIX) as line:
         return line.connect_ex("\\0agent-env-bit")
-"""),
-    "memory of System V": Channel("""
+""",
+    "memory of System V": """
 def say(bit):
     if bit:
         HELD["id"] = call(29, 194, 77123, 4096, 0o1666)
@@ -242,8 +205,8 @@ def say(bit):
         call(31, 195, HELD["id"], 0, None)
 def hear():
     return call(29, 194, 77123, 4096, 0) >= 0
-"""),
-    "a message queue": Channel("""
+""",
+    "a message queue": """
 def say(bit):
     if bit:
         call(240, 180, b"agent-env-bit", 0o102, 0o666, None)
@@ -251,8 +214,8 @@ def say(bit):
         call(241, 181, b"agent-env-bit")
 def hear():
     return call(240, 180, b"agent-env-bit", 2, 0, None) >= 0
-"""),
-    "a key": Channel("""
+""",
+    "a key": """
 def say(bit):
     if bit:
         HELD["key"] = call(248, 217, b"user", b"agent-env-bit", b"x", 1, -4)
@@ -260,9 +223,8 @@ def say(bit):
         call(250, 219, 21, HELD["key"], 0)
 def hear():
     return call(250, 219, 10, -4, b"user", b"agent-env-bit", 0) >= 0
-"""),
-    "descriptors on their way": Channel(
-        """
+""",
+    "descriptors on their way": """
 def fly(pair, count):
     for _ in range(count):
         pair[0].send(b"x") and socket.send_fds(pair[0], [b"x"], [0])
@@ -282,10 +244,7 @@ def hear():
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 """,
-        unheld=False,
-    ),
-    "sizes of pipes": Channel(
-        """
+    "sizes of pipes": """
 def grow():
     ends, grown = [], 0
     try:
@@ -304,11 +263,7 @@ def hear():
         os.close(end)
     return grown
 """,
-        at_once=True,
-        unheld=False,
-    ),
-    "counts of the machine": Channel(
-        """
+    "counts of the machine": """
 def say(bit):
     children(15 * bit, int)
 def hear():
@@ -325,7 +280,21 @@ def hear():
         pairs = ()
     return room.raw, state, running, pairs
 """,
-        at_once=True,
-        unheld=False,
-    ),
 }
+"""By name, code that defines `say` and `hear`."""
+AT_ONCE = {
+    "waiting on a page of a file",
+    "a thread's end on a page of a file",
+    "sizes of pipes",
+    "counts of the machine",
+}
+"""One hears only while the other says."""
+ONLY_HELD = {
+    "leases",
+    "times of files",
+    "modes and marks of files",
+    "descriptors on their way",
+    "sizes of pipes",
+    "counts of the machine",
+}
+"""Carry no bits where nothing holds them, or harm something there."""

@@ -92,9 +92,8 @@ def docker_host(tmp_path_factory):
         pytest.skip("only root starts a Docker engine; AGENT_ENV_TEST_DOCKER names another")
     folder = tmp_path_factory.mktemp("engine")
     try:
-        started = subprocess.run(
-            [str(ENGINE_SCRIPT), "start", str(folder)], capture_output=True, text=True, timeout=60
-        )
+        start = [str(ENGINE_SCRIPT), "start", str(folder)]
+        started = subprocess.run(start, capture_output=True, text=True, timeout=60)
         if started.returncode != 0:
             pytest.skip(f"no Docker engine: {started.stderr.strip()[-300:]}")
         yield prepared(started.stdout.strip())
@@ -125,9 +124,8 @@ async def make(name, limits, docker_host):
 def bench(request):
     """Every backend in turn, open, with the small limits."""
     name = request.param
-    yield from open_bench(
-        name, request.getfixturevalue("docker_host") if name == "docker" else None
-    )
+    engine = request.getfixturevalue("docker_host") if name == "docker" else None
+    yield from open_bench(name, engine)
 
 
 @pytest.fixture(scope="session", params=["namespaces-watchdog", "bubblewrap-watchdog"])

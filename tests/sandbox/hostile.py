@@ -67,24 +67,16 @@ class Host:
 
     def targets(self, unsafe=False):
         """The dict T that attacks see."""
-        return {
-            "canary": str(self.canary),
-            "folder": str(self.folder),
+        inet, file, abstract = (listener.getsockname() for listener in self.listeners)
+        limits = {n: getattr(LIMITS, n) for n in ("processes", "memory_mb", "disk_mb", "files")}
+        return limits | {
+            "canary": str(self.canary), "folder": str(self.folder),
             "scratch": str(self.folder / "scratch"),
             "source": str(HERE.parents[1] / "agent_env" / "schema.py"),
-            "victim": self.victim.pid,
-            "harness": os.getpid(),
-            "key_name": KEY_NAME,
-            "port": self.listeners[0].getsockname()[1],
-            "socket_file": self.listeners[1].getsockname(),
-            "abstract": self.listeners[2].getsockname(),
-            "mark": self.mark,
-            "unsafe": unsafe,
-            "processes": LIMITS.processes,
-            "memory_mb": LIMITS.memory_mb,
-            "disk_mb": LIMITS.disk_mb,
-            "files": LIMITS.files,
-        }
+            "victim": self.victim.pid, "harness": os.getpid(), "key_name": KEY_NAME,
+            "port": inet[1], "socket_file": file, "abstract": abstract,
+            "mark": self.mark, "unsafe": unsafe,
+        }  # fmt: skip
 
     def harm(self):
         """What is not as it was; empty where the attack left no trace."""

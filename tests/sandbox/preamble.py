@@ -6,35 +6,15 @@ import os
 import platform
 
 ESCAPED = []
-NUMBERS = {  # x86-64, aarch64
-    "add_key": (248, 217),
-    "bpf": (321, 280),
-    "chroot": (161, 51),
-    "clone": (56, 220),
-    "fanotify_init": (300, 262),
-    "fsopen": (430, 430),
-    "inotify_init1": (294, 26),
-    "io_uring_setup": (425, 425),
-    "keyctl": (250, 219),
-    "memfd_secret": (447, 447),
-    "mount": (165, 40),
-    "mq_open": (240, 180),
-    "name_to_handle_at": (303, 264),
-    "open_tree": (428, 428),
-    "perf_event_open": (298, 241),
-    "personality": (135, 92),
-    "pidfd_getfd": (438, 438),
-    "process_vm_readv": (310, 270),
-    "ptrace": (101, 117),
-    "setns": (308, 268),
-    "shmget": (29, 194),
-    "syslog": (103, 116),
-    "timer_create": (222, 107),
-    "umount2": (166, 39),
-    "unshare": (272, 97),
-    "userfaultfd": (323, 282),
-    "vmsplice": (278, 75),
-}
+NUMBERS = """
+add_key 248 217, bpf 321 280, chroot 161 51, clone 56 220, fanotify_init 300 262, fsopen 430 430,
+inotify_init1 294 26, io_uring_setup 425 425, keyctl 250 219, memfd_secret 447 447, mount 165 40,
+mq_open 240 180, name_to_handle_at 303 264, open_tree 428 428, perf_event_open 298 241,
+personality 135 92, pidfd_getfd 438 438, process_vm_readv 310 270, ptrace 101 117, setns 308 268,
+shmget 29 194, syslog 103 116, timer_create 222 107, umount2 166 39, unshare 272 97,
+userfaultfd 323 282, vmsplice 278 75
+"""
+NUMBERS = {name: (int(x86), int(arm)) for name, x86, arm in map(str.split, NUMBERS.split(","))}
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 

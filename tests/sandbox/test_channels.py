@@ -9,7 +9,7 @@ from agent_env.sandbox.docker import MASKED
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call
-from tests.sandbox.channels import CHANNELS, PREAMBLE
+from tests.sandbox.channels import AT_ONCE, CHANNELS, ONLY_HELD, PREAMBLE
 from tests.sandbox.conftest import BACKENDS
 
 BITS = (1, 0, 1, 1, 0)
@@ -19,16 +19,16 @@ BY_UID = {"descriptors on their way", "sizes of pipes"}
 """Counted by the kernel for each user of the host."""
 
 
-async def hearings(backend, channel):
+async def hearings(backend, name):
     """What is heard where 0 and where 1 was said."""
     heard = {0: set(), 1: set()}
     async with backend.session() as sender, backend.session() as receiver:
         for session in (sender, receiver):
-            ready = await session.run(PREAMBLE + channel.code, 10)
+            ready = await session.run(PREAMBLE + CHANNELS[name], 10)
             assert ready.status == "ok", ready
         for bit in BITS:
             said = run(sender, f"try: say({bit})\nexcept Exception as exc: print(repr(exc))")
-            if not channel.at_once:
+            if name not in AT_ONCE:
                 await said
                 heard[bit].add(text_of(await run(receiver, "hear()")))
             else:
@@ -51,11 +51,11 @@ def text_of(result):
 def test_no_bit_passes_between_sessions(bench, name):
     if name in BY_UID and bench.name != "docker" and os.geteuid() != 0:
         pytest.skip("only root can lend each session a uid of its own")
-    heard = bench.run(hearings(bench.backend, CHANNELS[name]))
+    heard = bench.run(hearings(bench.backend, name))
     assert heard[0] & heard[1], f"0 is heard as {heard[0]}, 1 as {heard[1]}"
 
 
-@pytest.mark.parametrize("name", [name for name, channel in CHANNELS.items() if channel.unheld])
+@pytest.mark.parametrize("name", [name for name in CHANNELS if name not in ONLY_HELD])
 def test_bits_pass_where_nothing_holds_them(name, tmp_path, monkeypatch):
     """A broken channel proves nothing."""
 
@@ -65,7 +65,7 @@ def test_bits_pass_where_nothing_holds_them(name, tmp_path, monkeypatch):
 
     async def unheld():
         async with UnsafeSubprocess(SandboxLimits(), own_call()) as backend:
-            return await hearings(backend, CHANNELS[name])
+            return await hearings(backend, name)
 
     tries = (asyncio.run(unheld()) for _ in range(5))  # a busy machine hides some bits
     assert any(heard[0] != heard[1] for heard in tries)

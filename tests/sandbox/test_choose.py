@@ -35,11 +35,15 @@ def test_a_missing_image_says_how_to_make_it(docker_host):
     assert "has no image no-such; build it with `docker build --target interpreter" in reason
 
 
-def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch):
-    async def fails(name, limits, host, *_):
-        return Probe(name, False, f"no {name} here")
+def test_auto_takes_the_first_that_holds_and_refuses_with_every_reason_where_none_does(monkeypatch):
+    holding = {"namespaces", "bubblewrap"}
 
-    monkeypatch.setattr(choosing, "probe_one", fails)
+    async def probe(name, limits, host, *_):
+        return Probe(name, name in holding, f"no {name} here")
+
+    monkeypatch.setattr(choosing, "probe_one", probe)
+    assert asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS)).name == "namespaces"
+    holding.clear()
     with pytest.raises(ConfigError) as caught:
         asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS))
     said = str(caught.value)
@@ -47,14 +51,6 @@ def test_where_nothing_holds_it_refuses_with_every_reason(monkeypatch):
     assert "user namespaces, install bubblewrap, or take --sandbox unsafe-subprocess" in said
     with pytest.raises(ConfigError, match=r"install bubblewrap, or take --sandbox auto$"):
         asyncio.run(choose("bubblewrap", LIMITS, plugins=NO_PLUGINS))
-
-
-def test_auto_takes_the_first_that_holds(monkeypatch):
-    async def probe(name, limits, host, *_):
-        return Probe(name, name != "docker", "")
-
-    monkeypatch.setattr(choosing, "probe_one", probe)
-    assert asyncio.run(choose("auto", LIMITS, plugins=NO_PLUGINS)).name == "namespaces"
 
 
 def test_the_probe_sees_through_a_backend_that_isolates_nothing(tmp_path, monkeypatch):

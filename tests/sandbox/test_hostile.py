@@ -11,23 +11,13 @@ import pytest
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.wiring.trust import own_call
-from tests.sandbox.hostile import (
-    KEY_NAME,
-    LIMITS,
-    escapes,
-    host,
-    marked,
-    read_attacks,
-    run_attack,
-)
+from tests.sandbox import hostile
+from tests.sandbox.hostile import LIMITS, escapes, host, read_attacks, run_attack
 
 ATTACKS = read_attacks()
 AT_ONCE = 20
-FOR_MEMORY = {
-    *("take_memory_alone", "take_memory_together", "use_memfd"),
-    *("fill_kernel_buffers", "fork_bomb_unbounded"),
-    *("show_what_is_huge", "starve_in_children"),
-}
+FOR_MEMORY = {"take_memory_alone", "take_memory_together", "use_memfd", "fill_kernel_buffers",
+              "fork_bomb_unbounded", "show_what_is_huge", "starve_in_children"}  # fmt: skip
 HELD_MB = 16
 """What the harness may come to hold of a session, whatever that answers."""
 
@@ -100,14 +90,14 @@ def test_an_attack_works_where_nothing_holds_it(attack):
         async with UnsafeSubprocess(limits, own_call()) as backend, backend.session() as session:
             return await run_attack(session, attack, targets)
 
-    os.environ[KEY_NAME] = "a key that must not leak"
+    os.environ[hostile.KEY_NAME] = "a key that must not leak"
     with host() as target:
         try:
             result = asyncio.run(attacked(target.targets(unsafe=True)))
             time.sleep(0.05)
             assert escapes(attack, result) + target.harm() != []
         finally:
-            for pid in marked(target.mark):
+            for pid in hostile.marked(target.mark):
                 if pid != target.victim.pid:
                     os.kill(pid, signal.SIGKILL)
 

@@ -15,12 +15,8 @@ def test_only_named_packages_are_shown_and_each_alone(tmp_path):
     python = str(tmp_path / "python")
     layout = assemble(python, (package,), [str(library)], ["/lib/x/libc.so.6", f"{library}/a.so"])
     targets = {bind.target for bind in layout.binds if not bind.target.startswith(("/dev", GUEST))}
-    assert targets - {"/usr/share/zoneinfo"} == {
-        str(library),
-        python,
-        "/lib/x/libc.so.6",
-        f"{PACKAGES}/pyluach",
-    }
+    shown = {str(library), python, "/lib/x/libc.so.6", f"{PACKAGES}/pyluach"}
+    assert targets - {"/usr/share/zoneinfo"} == shown
     assert layout.covered == (f"{library}/site-packages",)
     assert layout.environment["LD_LIBRARY_PATH"] == "/lib/x"
 
@@ -29,22 +25,17 @@ def test_the_environment_is_made_and_a_module_shows_no_neighbours():
     import six  # sets its own search locations when it is imported
 
     assert six.__spec__.submodule_search_locations is not None
-    place = locate("six")
-    assert place.name == "six.py"
+    assert locate("six").name == "six.py"
     layout = assemble("/usr/bin/python3", (), [], [])
-    assert set(layout.environment) == {
-        *("HOME", "TMPDIR", "TZ", "LANG", "PATH"),
-        "LD_LIBRARY_PATH",
-    }
+    variables = {"HOME", "TMPDIR", "TZ", "LANG", "PATH", "LD_LIBRARY_PATH"}
+    assert set(layout.environment) == variables
 
 
 def test_only_what_the_harness_has_is_promised():
     assert set(importable()) <= set(IMPORTABLE)
     files = {path.name.partition(".")[0] for path in package_files()}
     assert set(importable()) <= files
-    assert files - {"tzdata"} <= set(IMPORTABLE) | {
-        name for names in COMPANIONS.values() for name in names
-    }
+    assert files - {"tzdata"} <= {*IMPORTABLE}.union(*COMPANIONS.values())
 
 
 def test_kept_output_is_its_head_and_its_tail():

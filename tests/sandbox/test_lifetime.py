@@ -15,25 +15,29 @@ from agent_env.errors import SandboxError
 from agent_env.sandbox.cgroups import PREFIX, parent_groups
 from agent_env.sandbox.docker import LABEL
 from agent_env.sandbox.forked import spare_uids
+from tests import ROOT
 from tests.programs import need
 from tests.sandbox.conftest import make, opened
 from tests.sandbox.hostile import LIMITS
 
-ROOT = Path(__file__).parents[2]
-
 
 def kill_a_busy_harness(name, *arguments):
     """Its pid, after kill -9."""
-    harness = subprocess.Popen(
-        [sys.executable, "-m", "tests.sandbox.doomed_harness", name, *arguments],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-    )
+    command = [sys.executable, "-m", "tests.sandbox.doomed_harness", name, *arguments]
+    harness = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
     assert harness.stdout.readline() == b"ready\n"
     harness.send_signal(signal.SIGKILL)
     harness.wait(10)
     harness.stdout.close()
     return harness.pid
+
+
+def start_again(*backend):
+    async def start():
+        async with opened(*backend):
+            pass
+
+    asyncio.run(start())
 
 
 def processes_of(uids):
@@ -60,11 +64,7 @@ def test_a_killed_harness_leaves_no_process_and_the_next_one_no_group(name):
         time.sleep(0.02)
     assert processes_of(spare_uids(pid)) == []
 
-    async def start_again():
-        async with opened("namespaces", LIMITS):
-            pass
-
-    asyncio.run(start_again())
+    start_again("namespaces", LIMITS)
     assert [f for top in parent_groups() for f in top.glob(f"{PREFIX}{pid}-*")] == []
 
 
@@ -72,12 +72,7 @@ def test_a_killed_harness_leaves_no_container_after_the_next_start(docker_host):
     from docker import APIClient
 
     pid = kill_a_busy_harness("docker", docker_host)
-
-    async def start_again():
-        async with opened("docker", LIMITS, docker_host):
-            pass
-
-    asyncio.run(start_again())
+    start_again("docker", LIMITS, docker_host)
     client = APIClient(base_url=docker_host, version="auto")
     labels = [c["Labels"][LABEL] for c in client.containers(all=True, filters={"label": LABEL})]
     client.close()

@@ -23,18 +23,17 @@ def records(tmp_path):
     return kept
 
 
-def test_what_held_is_not_probed_again_but_docker_is(records):
+def test_what_held_is_not_probed_again_but_docker_is_and_where_no_boot_is_told(
+    records, tmp_path, monkeypatch
+):
     assert records.held_at("namespaces", LIMITS) is not None
     assert records.held_at("bubblewrap", LIMITS) is None
     records.keep("docker", LIMITS)
     assert records.held_at("docker", LIMITS) is None
-
-
-def test_without_a_boot_to_tell_nothing_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(probe_records, "BOOT", tmp_path / "none")
-    records = ProbeRecords(tmp_path / "sandboxes")
-    records.keep("namespaces", LIMITS)
-    assert not records.folder.exists()
+    unknown = ProbeRecords(tmp_path / "others")
+    unknown.keep("namespaces", LIMITS)
+    assert not unknown.folder.exists()
 
 
 @pytest.mark.parametrize("what", ["boot", "limits", "interpreter", "rights"])
@@ -56,11 +55,6 @@ def _give_away(file, elsewhere):
     os.chown(file, 12345, 12345)
 
 
-def _become_folder(file, elsewhere):
-    file.unlink()
-    file.mkdir()
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -69,7 +63,7 @@ def _become_folder(file, elsewhere):
         lambda file, elsewhere: os.link(file, elsewhere),
         lambda file, elsewhere: file.symlink_to(file.rename(elsewhere)),
         lambda file, elsewhere: file.write_text("{"),
-        _become_folder,
+        lambda file, elsewhere: (file.unlink(), file.mkdir()),
         _give_away,
     ],
     ids=["others may write", "others may write beside it", "a hard link", "a link", "broken",
@@ -100,10 +94,8 @@ def test_a_probe_is_made_once_and_again_where_that_is_wished(tmp_path, monkeypat
     monkeypatch.setattr(choosing, "AUTO_ORDER", ("namespaces",))
     records = ProbeRecords(tmp_path / "sandboxes")
     for _ in range(3):
-        assert (
-            asyncio.run(choose("auto", LIMITS, records=records, plugins=NO_PLUGINS)).name
-            == "namespaces"
-        )
+        taken = asyncio.run(choose("auto", LIMITS, records=records, plugins=NO_PLUGINS))
+        assert taken.name == "namespaces"
     assert len(probed) == 1
     (probe,) = asyncio.run(probe_all(LIMITS, records=records))
     assert probe.reason.startswith("held when it was probed at 20")

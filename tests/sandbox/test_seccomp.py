@@ -25,7 +25,7 @@ def verdict(aarch64, number, *arguments, arch=None):
     padded = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
     arch = ARCHITECTURES[aarch64] if arch is None else arch
     data = struct.pack("IIQ6Q", number, arch, 0, *padded)
-    code = [struct.unpack("HBBI", step) for step in split(program(aarch64))]
+    code = list(struct.iter_unpack("HBBI", program(aarch64)))
     at, held = 0, 0
     while True:
         kind, if_true, if_false, value = code[at]
@@ -37,16 +37,8 @@ def verdict(aarch64, number, *arguments, arch=None):
         elif kind == 0x54:
             held &= value
         else:
-            holds = {
-                0x15: held == value,
-                0x25: held > value,
-                0x35: held >= value,
-            }[kind]
+            holds = {0x15: held == value, 0x25: held > value, 0x35: held >= value}[kind]
             at += if_true if holds else if_false
-
-
-def split(code):
-    return [code[i : i + 8] for i in range(0, len(code), 8)]
 
 
 @pytest.mark.parametrize("aarch64", [False, True])
