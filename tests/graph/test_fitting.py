@@ -1,5 +1,7 @@
 """Cutting old tool outputs: which, how far, and what the model reads of it."""
 
+import pytest
+
 from agent_env.errors import ModelError
 from agent_env.graph.meter import Fit, excess, shortened
 from agent_env.records.schema import Message, ToolCall
@@ -26,8 +28,8 @@ TALK = [
 ]  # fmt: skip
 
 
-def lengths(fit):
-    return [message.kept for message in fit.sent(TALK, 0) if message.role == "tool"]
+def lengths(fit, step=0):
+    return [message.kept for message in fit.sent(TALK, step) if message.role == "tool"]
 
 
 def test_the_oldest_outputs_are_cut_first_by_what_is_too_much_and_none_below_the_least():
@@ -45,10 +47,8 @@ def test_the_oldest_outputs_are_cut_first_by_what_is_too_much_and_none_below_the
 
 def test_the_model_reads_the_beginning_and_how_much_is_left_out():
     cut = shortened(gives("a", 500), 200)
-    assert cut.content == (
-        "a" * 200 + "\n[300 characters are left out here: the conversation is too long]"
-    )
-    assert (cut.kept, cut.tool_call_id) == (200, "a")
+    left_out = "\n[300 characters are left out here: the conversation is too long]"
+    assert (cut.content, cut.kept, cut.tool_call_id) == ("a" * 200 + left_out, 200, "a")
     assert shortened(gives("a", 100), 200) == gives("a", 100)
 
 
@@ -58,14 +58,19 @@ def test_what_was_cut_stays_so_in_later_steps_and_is_taken_from_the_record():
     first, second = fit.sent(TALK, 0), fit.sent([*TALK, asks("d")], 1)
     assert all(before is now for before, now in zip(first, second, strict=False))
     fit = Fit([{}, {"a": 200}])
-    assert lengths(fit) == [None, None, None]
-    assert [m.kept for m in fit.sent(TALK, 1) if m.role == "tool"] == [200, None, None]
-    assert [m.kept for m in fit.sent(TALK, 2) if m.role == "tool"] == [200, None, None]
+    uncut, cut = [None, None, None], [200, None, None]
+    assert [lengths(fit, step) for step in range(3)] == [uncut, cut, cut]
 
 
-def test_a_server_that_tells_no_size_costs_an_eighth_each_time():
-    assert excess(8000, overflow()) == 1000
-    assert excess(8000, overflow(4000)) == 1000  # by letters it would fit
-    assert excess(8000, overflow(1000)) == 4500
-    assert excess(8000, overflow(1000, 1400)) == 3000
-    assert excess(8000, overflow(1000, 900)) == 4500  # without what the reply may have
+@pytest.mark.parametrize(
+    ("sizes", "letters"),
+    [
+        ((), 1000),
+        ((4000,), 1000),  # by letters it would fit
+        ((1000,), 4500),
+        ((1000, 1400), 3000),
+        ((1000, 900), 4500),  # without what the reply may have
+    ],
+)
+def test_a_server_that_tells_no_size_costs_an_eighth_each_time(sizes, letters):
+    assert excess(8000, overflow(*sizes)) == letters

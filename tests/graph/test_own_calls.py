@@ -18,11 +18,11 @@ PROGRAM = "Here:\n```python\nprint(1)\n```"
 
 
 def drive(replies, outputs, strategy="code-run", **limits):
-    ran = []
+    ran, outputs = [], iter(outputs)
 
     def run(arguments):
         ran.append(str(arguments["code"]))
-        return outputs.pop(0)
+        return next(outputs)
 
     condition = Condition(name="python", tools=("python",), strategy=strategy)
     task = make_task("tempreason", "default", TimedOptions())
@@ -32,18 +32,15 @@ def drive(replies, outputs, strategy="code-run", **limits):
         strategy=make_strategy(condition, task.prompt, of_task=task.strategies),
         limits=Limits(**limits),
     )
-    sample = ASKED
-    return asyncio.run(AgentLoop().run(sample, made)), made, ran
+    return asyncio.run(AgentLoop().run(ASKED, made)), made, ran
 
 
 def test_the_program_of_a_reply_or_a_call_is_run_and_what_it_prints_is_the_answer():
     outcome, made, ran = drive([answer(PROGRAM)], ['["A"]'])
     assert ran == ["print(1)\n"]
     assert outcome.answer == 'Answer: ["A"]\nSolver: the model\'s program'
-    assert outcome.stop_reason == "answered"
-    assert made.meter.by_tool == {"python": 1}
-    reply = calls(("python", json.dumps({"code": "print(2)"})))
-    outcome, made, ran = drive([reply], ["none"])
+    assert (outcome.stop_reason, made.meter.by_tool) == ("answered", {"python": 1})
+    outcome, made, ran = drive([calls(("python", '{"code": "print(2)"}'))], ["none"])
     assert ran == ["print(2)"]
     assert outcome.answer == "Answer: none\nSolver: the model's program"
     assert made.messages[-1].role == "tool"
@@ -51,9 +48,8 @@ def test_the_program_of_a_reply_or_a_call_is_run_and_what_it_prints_is_the_answe
 
 def test_a_missing_or_silent_program_may_be_mended_once_within_the_limits():
     outcome, made, _ = drive([answer(PROGRAM), answer(PROGRAM)], ["", ""])
-    assert [m.content.startswith(REPAIR) for m in made.messages if m.role == "user"] == [
-        False, True,
-    ]  # fmt: skip
+    asked = [m.content.startswith(REPAIR) for m in made.messages if m.role == "user"]
+    assert asked == [False, True]
     assert outcome.answer == "No program (empty: it printed nothing)"
     outcome, _, ran = drive([answer("A was it."), answer(PROGRAM)], ["A"])
     assert (outcome.answer, len(ran)) == ("Answer: A\nSolver: the model's program", 1)
@@ -62,16 +58,13 @@ def test_a_missing_or_silent_program_may_be_mended_once_within_the_limits():
 
 
 def test_an_extraction_is_solved_and_a_bad_one_may_be_mended_once():
-    rows = [{"object": "A", "start": "2000", "end": "2002"}] * 2 + [
-        {"object": "B", "start": "2000", "end": "2002"}
-    ]
+    rows = [{"object": name, "start": "2000", "end": "2002"} for name in "AAB"]
     good = json.dumps({"facts": rows, "relation": "in", "reference": "2001-01"})
     outcome, _, ran = drive([answer("It is A."), answer(good)], [], "extract-run")
     assert ran == []
+    a, b = (f"{name} (January 2000 to December 2002)" for name in "AB")
     assert outcome.answer == (
-        'Answer: ["A", "B"]\nSolver: closed months\n'
-        "Matched: A (January 2000 to December 2002); A (January 2000 to December 2002); "
-        "B (January 2000 to December 2002)\nJust outside: nothing"
+        f'Answer: ["A", "B"]\nSolver: closed months\nMatched: {a}; {a}; {b}\nJust outside: nothing'
     )
     outcome, made, _ = drive([answer("It is A."), answer("def f(): 1")], [], "extract-run")
     assert outcome.answer.startswith("No extraction (code: ")

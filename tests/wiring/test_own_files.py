@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 from tests.plugged_in import DATA, make_foreign
 
 
@@ -17,35 +17,31 @@ def home(tmp_path):
 
 
 def test_a_run_of_files_alone(home):
-    done = agent_env(
-        "run", "my_family.py:FAMILY", "--model", "my_models.py:guess",
-        "--condition", "cal+my_tools.py:almanac", "--first-step", "cal+my_tools.py:almanac=auto",
-        "--limit", "2", "--out", "run", cwd=home,
+    condition = "cal+my_tools.py:almanac"
+    done = typed(
+        f"run my_family.py:FAMILY --model my_models.py:guess --condition {condition} "
+        f"--first-step {condition}=auto --limit 2 --out run", cwd=home,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     stored = json.loads((home / "run/run.json").read_text())
     assert (stored["task"], stored["model"]) == ("day-names", "my_models.py:guess")
-    assert [use["reference"] for use in stored["plugins"]] == [
-        f"{home}/my_family.py:FAMILY", f"{home}/my_models.py:guess", f"{home}/my_tools.py:almanac",
-    ]  # fmt: skip
+    references = ("my_family.py:FAMILY", "my_models.py:guess", "my_tools.py:almanac")
+    assert [use["reference"] for use in stored["plugins"]] == [f"{home}/{r}" for r in references]
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()
-    for command in (("resume", "../run"), ("replay", "../run", "--tools", "live")):
-        assert agent_env(*command, cwd=elsewhere).returncode == 0
-    forked = agent_env(
-        "episodes", "fork", "run/episodes/cal+almanac/wd-1.1.jsonl", "--at", "0", "--out", "fork",
-        "--model", "reference", "--condition", "almanac", cwd=home,
-    )  # fmt: skip
+    for command in ("resume ../run", "replay ../run --tools live"):
+        assert typed(command, cwd=elsewhere).returncode == 0
+    trace = "run/episodes/cal+almanac/wd-1.1.jsonl"
+    more = "--at 0 --out fork --model reference --condition almanac"
+    forked = typed(f"episodes fork {trace} {more}", cwd=home)
     assert forked.returncode == 0, forked.stderr
     kinds = [use["kind"] for use in json.loads((home / "fork/run.json").read_text())["plugins"]]
     assert kinds == ["family", "tool"]
 
 
 def test_a_set_is_generated_by_it(home):
-    done = agent_env(
-        "questions", "generate", "my_family.py:FAMILY", "--limit", "2", "--out", "set.jsonl",
-        "--option", "first_year=1990", cwd=home,
-    )  # fmt: skip
+    generate = "questions generate my_family.py:FAMILY --limit 2 --out set.jsonl"
+    done = typed(f"{generate} --option first_year=1990", cwd=home)
     assert done.returncode == 0, done.stderr
     days = [json.loads(line)["day"] for line in (home / "set.jsonl").read_text().splitlines()]
     assert min(days) >= "1990"
@@ -53,22 +49,13 @@ def test_a_set_is_generated_by_it(home):
 
 
 def test_the_family_says_whether_the_scripted_model_knows_it(home):
-    command = ("run", "my_family.py:FAMILY", "--condition", "base", "--limit", "1")
-    assert (
-        "the script reference cannot answer day-names; name a model"
-        in agent_env(*command, cwd=home).stderr
-    )
-    text = (
-        (home / "my_family.py")
-        .read_text()
-        .replace(
-            "make_samples, Options)",
-            "make_samples, Options, reference=lambda turn: ('Monday', []))",
-        )
-    )
-    (home / "my_family.py").write_text(text)
-    (home / "again_family.py").write_text(text)
-    done = agent_env("run", "again_family.py:FAMILY", *command[2:], "--json", cwd=home)
+    options = "--condition base --limit 1"
+    said = typed(f"run my_family.py:FAMILY {options}", cwd=home).stderr
+    assert "the script reference cannot answer day-names; name a model" in said
+    text = (home / "my_family.py").read_text()
+    knows = "make_samples, Options, reference=lambda turn: ('Monday', []))"
+    (home / "again_family.py").write_text(text.replace("make_samples, Options)", knows))
+    done = typed(f"run again_family.py:FAMILY {options} --json", cwd=home)
     assert json.loads(done.stdout)["conditions"]["base"]["finished"] == 1
 
 
@@ -121,10 +108,9 @@ right = letters
 
 def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
     (home / "m.py").write_text(MEASURES)
-    command = ("run", "my_family.py:FAMILY", "--model", "my_models.py:guess", "--condition", "base",
-               "--limit", "2")  # fmt: skip
-    own = ("--scorer", "m.py:strict", "--metric", "m.py:letters")
-    done = agent_env(*command, *own, "--out", "run", "--json", cwd=home)
+    command = "run my_family.py:FAMILY --model my_models.py:guess --condition base --limit 2"
+    own = "--scorer m.py:strict --metric m.py:letters"
+    done = typed(f"{command} {own} --out run --json", cwd=home)
     assert done.returncode == 0, done.stderr
     again = agent_env("show", str(home / "run"), "--json", cwd=home / "..")
     for out in (done.stdout, again.stdout):
@@ -133,14 +119,11 @@ def test_a_scorer_and_a_metric_of_the_users_stand_in_every_table(home):
         assert 0 <= base["strict"] <= 1
         assert "right" not in base
     for more, told in (
-        (("--metric", "m.py:right"), "'right' is taken twice: by day-names and by m.py:right"),
-        (
-            ("--scorer", "m.py:alone"),
-            "it is not a function of a sample and an answer; the smallest one: ",
-        ),
+        ("--metric m.py:right", "'right' is taken twice: by day-names and by m.py:right"),
+        ("--scorer m.py:alone", "it is not a function of a sample and an answer; the smallest "),
     ):
-        assert told in agent_env(*command, *more, cwd=home).stderr
-    done = agent_env(*command, "--metric", "m.py:unknown", "--out", "none", cwd=home)
+        assert told in typed(f"{command} {more}", cwd=home).stderr
+    done = typed(f"{command} --metric m.py:unknown --out none", cwd=home)
     error = "TypeError: it gave a NoneType, not a number"
     for line in (home / "none/scores.jsonl").read_text().splitlines():
         score = json.loads(line)

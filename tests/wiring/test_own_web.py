@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.commands import agent_env
+from tests.commands import typed
 from tests.plugged_in import make_foreign
 
 FILE = '''
@@ -65,11 +65,10 @@ def home(tmp_path):
 
 
 def run(home):
-    return agent_env(
-        "run", "tempreason", "--model", "my.py:model", "--condition", "web+python", "--limit", "1",
-        "--web", "record", "--search", "my.py:Pocket", "--fetcher", "my.py:Shelf",
-        "--sandbox", "my.py:box", "--strategy", "my.py:politely", "--out", "run", cwd=home,
-    )  # fmt: skip
+    kinds = {"search": "Pocket", "fetcher": "Shelf", "sandbox": "box", "strategy": "politely"}
+    own = " ".join(f"--{kind} my.py:{name}" for kind, name in kinds.items())
+    command = "run tempreason --model my.py:model --condition web+python --limit 1 --web record"
+    return typed(f"{command} {own} --out run", cwd=home)
 
 
 def test_each_is_used_and_noted(home):
@@ -80,15 +79,16 @@ def test_each_is_used_and_noted(home):
     for part in ("https://pocket.example/a", "All is well on", "42", "Please help."):
         assert part in answer
     uses = json.loads((home / "run/run.json").read_text())["plugins"]
-    assert sorted((use["kind"], use["reference"]) for use in uses) == [
-        ("model", f"{home}/my.py:model"),
-        ("page fetcher", f"{home}/my.py:Shelf"),
-        ("sandbox", f"{home}/my.py:box"),
-        ("search provider", f"{home}/my.py:Pocket"),
-        ("strategy", f"{home}/my.py:politely"),
-    ]
-    for command in (("resume", "run"), ("replay", "run"), ("replay", "run", "--tools", "live")):
-        done = agent_env(*command, cwd=home)
+    assert {use["kind"]: use["reference"] for use in uses} == {
+        "model": f"{home}/my.py:model",
+        "page fetcher": f"{home}/my.py:Shelf",
+        "sandbox": f"{home}/my.py:box",
+        "search provider": f"{home}/my.py:Pocket",
+        "strategy": f"{home}/my.py:politely",
+    }
+    assert len(uses) == 5
+    for command in ("resume run", "replay run", "replay run --tools live"):
+        done = typed(command, cwd=home)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -96,8 +96,8 @@ def test_a_folder_from_elsewhere_uses_none(home):
     run(home)
     make_foreign(home / "run")
     (home / "my.py").write_text("raise AssertionError('imported')")
-    for command in (("show",), ("replay",), ("replay", "--tools", "live"), ("resume",)):
-        done = agent_env(command[0], "run", *command[1:], cwd=home)
+    for command in ("show run", "replay run", "replay run --tools live", "resume run"):
+        done = typed(command, cwd=home)
         assert (done.returncode, "strategy" in done.stderr) == (2, True), done.stderr
 
 

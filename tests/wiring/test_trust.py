@@ -15,10 +15,11 @@ import pytest
 
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter, seal
-from agent_env.records.schema import Message, Reply, ToolCall, ToolResult
+from agent_env.records.schema import ToolResult
 from agent_env.records.trace_events import EpisodeFinished, EpisodeStarted, ModelCalled, ToolCalled
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
+from agent_env.testing import answer, calls
 from agent_env.wiring.trust import outside_settings
 from tests.commands import agent_env
 from tests.episodes.runs import clock
@@ -54,15 +55,14 @@ class Foreign:
         file.write_text(json.dumps(json.loads(file.read_text()) | manifest))
 
     def command(self, name, *more):
-        trace = str(self.path / f"episodes/{self.condition}/{self.sample}.1.jsonl")
-        forked = str(self.path.with_name("forked"))
+        trace = f"{self.path}/episodes/{self.condition}/{self.sample}.1.jsonl"
         words = {
-            "resume": ["resume", str(self.path), "--accept-changes"],
-            "replay tools": ["replay", str(self.path), "--tools", "live", "--lenient"],
-            "replay model": ["replay", str(self.path), "--model", "live", "--lenient"],
-            "fork": ["episodes", "fork", trace, "--at", self.at, "--out", forked],
-        }[name]
-        return agent_env(*words, *more, env=self.environment)
+            "resume": f"resume {self.path} --accept-changes",
+            "replay tools": f"replay {self.path} --tools live --lenient",
+            "replay model": f"replay {self.path} --model live --lenient",
+            "fork": f"episodes fork {trace} --at {self.at} --out {self.path.with_name('forked')}",
+        }.get(name, name)
+        return agent_env(*words.split(), *more, env=self.environment)
 
     @property
     def environment(self):
@@ -88,22 +88,22 @@ class Foreign:
                 lines.append(sealed)
             file.write_bytes(b"".join(lines))
 
-    def write(self, tool, arguments):
+    def write(self, tool="web_search", **arguments):
         """A finished episode, and one that was cut off, whose first step made this call."""
         folder = Run(self.path)
-        task, condition = folder.task, folder.manifest.conditions[0]
-        question = task.prompt(folder.samples[0], condition)
+        condition = folder.manifest.conditions[0]
+        question = folder.task.prompt(folder.samples[0], condition)
         for repeat in (1, 2):
             key = EpisodeKey(self.sample, condition.name, repeat)
             trace = TraceWriter(folder.trace(key), key.name, clock)
             start = {"sample": key.sample, "condition": condition, "repeat": repeat}
             trace.write(EpisodeStarted, model="reference", messages=question, **start)
-            call = ToolCall(id="c1", name=tool, arguments=json.dumps(arguments))
-            asked = Reply(message=Message(role="assistant", content="", tool_calls=(call,)))
+            asked = calls((tool, json.dumps(arguments)))
+            (call,) = asked.message.tool_calls
             trace.write(ModelCalled, request="0", reply=asked, latency_s=0.1)
             trace.write(ToolCalled, call=call, result=ToolResult(output="1"), duration_s=0.1)
             if repeat == 1:
-                told = Reply(message=Message(role="assistant", content="MY ANSWER: None"))
+                told = answer("MY ANSWER: None")
                 trace.write(ModelCalled, request="1", reply=told, latency_s=0.1)
                 trace.write(EpisodeFinished, answer="MY ANSWER: None", stop_reason="answered")
             trace.close()
@@ -124,28 +124,25 @@ def foreign(tmp_path, canary, monkeypatch):
 
 def plant_sandbox(run):
     run.plant(sandbox="unsafe-subprocess", conditions=[{"name": "python", "tools": ["python"]}])
-    run.write("python", {"code": f"open({str(run.file)!r}, 'w').write('out')"})
+    run.write("python", code=f"open({str(run.file)!r}, 'w').write('out')")
 
 
 def plant_hosts(run):
     host = run.canary.address.removeprefix("http://")
     plant_web(run, search_url="http://127.0.0.1:9", allow_hosts=[host])
     shutil.rmtree(run.path / "episodes")
-    run.write("open_page", {"url": f"{run.canary.address}/secret"})
+    run.write("open_page", url=f"{run.canary.address}/secret")
 
 
 def plant_web(run, **settings):
     web = {"name": "web", "tools": ["web_search", "open_page"], "first_step": "required"}
-    run.plant(
-        conditions=[web], web="record",
-        web_settings={"search": "searxng", "obey_robots": False, **settings},
-    )  # fmt: skip
-    run.write("web_search", {"query": "the Falklands War"})
+    searches = {"search": "searxng", "obey_robots": False, **settings}
+    plant(run, conditions=[web], web="record", web_settings=searches)
 
 
 def plant(run, **manifest):
     run.plant(**manifest)
-    run.write("web_search", {"query": "x"})
+    run.write(query="the Falklands War")
 
 
 def plant_address(run, **more):
@@ -167,6 +164,10 @@ def plant_search_address(run):
     run.at = "0"
 
 
+def plant_key(run):
+    plant_address(run, model_parameters={"api_key_env": "MY_SECRET"})
+
+
 UNDECLARED = [{"name": "own", "tools": ["canary_module:TOOL"]}]
 FREE = {"input_per_million": 0.0, "date": "2026-01-01", "source": "theirs"}
 BY_MODEL = ("resume", "replay model", "fork")
@@ -175,23 +176,22 @@ ORDERS = {
     "sandbox": (plant_sandbox, BY_TOOLS),
     "tool": (lambda run: plant(run, conditions=UNDECLARED), ("resume", "replay tools")),
     "address": (plant_address, BY_MODEL),
-    "key": (
-        lambda run: plant_address(run, model_parameters={"api_key_env": "MY_SECRET"}), BY_MODEL,
-    ),
+    "key": (plant_key, BY_MODEL),
     "prices": (lambda run: plant_address(run, model_facts=FREE), BY_MODEL),
     "reply cache": (plant_cache, BY_MODEL),
     "page store": (plant_page_store, BY_TOOLS),
     "web": (plant_search_address, BY_TOOLS),
     "allowed host": (plant_hosts, ("replay tools",)),
-}  # fmt: skip
+}
 CASES = [(order, command) for order, (_, commands) in ORDERS.items() for command in commands]
 
 
 def _was_obeyed(run, order):
     if order in ("sandbox", "tool", "reply cache", "page store"):
         return run.file.exists()
-    if order == "key":
-        return any(key == f"Bearer {SECRET}" for _, key in run.canary.asked)
+    if order in ("key", "address"):
+        key = SECRET if order == "key" else KEY
+        return ("/v1/chat/completions", f"Bearer {key}") in run.canary.asked
     return bool(run.canary.asked)
 
 
@@ -203,19 +203,11 @@ def test_a_planted_order_is_obeyed_with_the_word_and_not_without(foreign, order,
     assert len(refused.stderr.splitlines()) == 1
     assert f" asks for: {order} " in refused.stderr or f"; {order} " in refused.stderr
     assert "--trust-run" in refused.stderr
-    assert not _was_obeyed(foreign, order)
+    assert (foreign.file.exists(), foreign.canary.asked) == (False, [])
     assert not foreign.path.with_name("forked").exists()
     done = foreign.command(command, "--trust-run")
     assert f"trusted in {foreign.path}: {order} " in done.stderr
     assert _was_obeyed(foreign, order), done.stderr
-
-
-def test_the_key_goes_to_a_planted_address_only_with_the_word(foreign):
-    plant_address(foreign)
-    foreign.command("resume")
-    assert foreign.canary.asked == []
-    foreign.command("resume", "--trust-run")
-    assert ("/v1/chat/completions", f"Bearer {KEY}") in foreign.canary.asked
 
 
 def test_what_was_confirmed_once_is_not_asked_again_and_a_change_is(foreign):
@@ -236,16 +228,16 @@ def test_reading_needs_no_trust_and_obeys_nothing(foreign):
         sandbox="unsafe-subprocess", model="compatible/x", reply_cache=str(foreign.file),
         model_parameters={"base_url": foreign.canary.address}, tokenizer="server",
     )  # fmt: skip
-    run, trace = str(foreign.path), f"{foreign.path}/episodes/web/{foreign.sample}.1.jsonl"
+    run = foreign.path
     for words in (
-        ["show", trace], ["show", run], ["episodes", "list", run],
-        ["show", "--why", run], ["compare", run], ["episodes", "export", run, "--to", "jsonl"],
-        ["replay", run, "--lenient"],
+        f"show {run}/episodes/web/{foreign.sample}.1.jsonl", f"show {run}", f"show --why {run}",
+        f"episodes list {run}", f"compare {run}", f"episodes export {run} --to jsonl",
+        f"replay {run} --lenient",
     ):  # fmt: skip
-        done = agent_env(*words, env=foreign.environment)
+        done = foreign.command(words)
         assert "--trust-run" not in done.stderr, words
         assert done.returncode in (0, 1), (words, done.stderr)
-    assert not any(_was_obeyed(foreign, order) for order in ORDERS)
+    assert (foreign.file.exists(), foreign.canary.asked) == (False, [])
     assert not foreign.state.exists()
 
 
@@ -257,8 +249,7 @@ def test_a_harmless_run_of_another_user_resumes_without_a_word(foreign):
 
 def test_a_server_that_the_call_names_needs_no_trust(foreign):
     plant_address(foreign)
-    elsewhere = {"base_url": "http://127.0.0.1:9/v1"}
-    foreign.plant(model_parameters=elsewhere)
+    foreign.plant(model_parameters={"base_url": "http://127.0.0.1:9/v1"})
     done = foreign.command("resume", "--base-url", foreign.canary.url)
     assert "--trust-run" not in done.stderr
     assert foreign.canary.asked
@@ -280,23 +271,18 @@ def test_a_replay_hands_on_no_trust_in_what_it_did_not_use(foreign, tmp_path):
     out = tmp_path / "again"
     done = foreign.command("replay model", "--out", str(out))
     assert (out / "run.json").exists(), done.stderr
-    for words in (["resume", str(out)], ["replay", str(out), "--tools", "live"]):
-        refused = agent_env(*words, env=foreign.environment)
+    for words in (f"resume {out}", f"replay {out} --tools live"):
+        refused = foreign.command(words)
         assert (refused.returncode, "it asks for: mcp server srv" in refused.stderr) == (2, True)
     assert not foreign.file.exists()
 
 
 def test_pages_are_not_read_from_where_a_foreign_run_says(foreign):
     plant_page_store(foreign)
-    for words in (
-        ["web", "pages", "list", str(foreign.path)],
-        ["run", "time-puzzles", "--web", "frozen", "--pages", str(foreign.path)],
-    ):
-        done = agent_env(*words, env=foreign.environment)
-        assert (done.returncode, f"name the file itself, {foreign.file}" in done.stderr) == (
-            2,
-            True,
-        )
+    said = f"name the file itself, {foreign.file}"
+    for words in ("web pages list", "run time-puzzles --web frozen --pages"):
+        done = foreign.command(words, str(foreign.path))
+        assert (done.returncode, said in done.stderr) == (2, True)
 
 
 def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(foreign, tmp_path):
@@ -310,7 +296,7 @@ def test_a_home_that_cannot_be_written_is_said_and_the_run_goes_on(foreign, tmp_
 
 @pytest.mark.parametrize("more", [(), ("--trust-run",)])
 def test_a_tool_that_only_a_trace_names_is_not_imported(foreign, more):
-    foreign.write("web_search", {"query": "x"})
+    foreign.write(query="x")
     for name in ({"tools": ["canary_module:TOOL"]}, {"context": "cited:none"}, {"name": "other"}):
         foreign.rewrite(condition=Run(foreign.path).manifest.conditions[0].model_dump() | name)
         done = foreign.command("replay tools", *more)
@@ -328,8 +314,7 @@ def test_a_tool_that_only_a_trace_names_is_not_imported(foreign, more):
     ],
 )
 def test_a_condition_that_lacks_what_it_needs_is_told(foreign, condition, told):
-    foreign.plant(conditions=[{"name": "base"} | condition])
-    foreign.write("web_search", {"query": "x"})
+    plant(foreign, conditions=[{"name": "base"} | condition])
     for command in ("replay tools", "resume"):
         done = foreign.command(command)
         assert (done.returncode == 2) == ("context" in condition)

@@ -34,23 +34,31 @@ def served(*servers):
     return {"mcp": {"servers": list(servers)}}
 
 
+def silent(text):
+    """Hears what is noted."""
+
+
 def _asks(folder):
     """Whether the user is asked before the run is gone on with."""
     try:
-        check_trust(folder, folder.manifest, lambda text: None)
+        check_trust(folder, folder.manifest, silent)
     except ConfigError:
         return True
     return False
 
 
-def test_the_user_is_not_asked_about_runs_made_here(own):
+def _records(own, **update):
+    """Changes the run and records it, so that the user is not asked."""
+    own.change(**{"sandbox": None, **update})
+    record_run(own, silent)
+    assert not _asks(own)
+
+
+def test_the_user_is_not_asked_about_runs_made_here_nor_once_they_are_moved(own, tmp_path):
     assert [str(each) for each in outside_settings(own.path, own.manifest)] == [
         "sandbox unsafe-subprocess (runs code on this machine)"
     ]
     assert not _asks(own)
-
-
-def test_a_run_that_was_moved_is_still_ones_own(own, tmp_path):
     assert not _asks(Run(own.path.rename(tmp_path / "moved")))
 
 
@@ -58,9 +66,7 @@ def test_a_copy_is_trusted_with_addresses_but_not_with_what_gets_the_calls_of_it
     own, tmp_path
 ):
     def asks(**update):
-        own.change(**{"sandbox": None, "features": {}, "conditions": plain, **update})
-        record_run(own, lambda text: None)
-        assert not _asks(own)
+        _records(own, **{"features": {}, "conditions": plain, **update})
         shutil.rmtree(tmp_path / "copy", ignore_errors=True)
         return _asks(Run(shutil.copytree(own.path, tmp_path / "copy")))
 
@@ -81,10 +87,9 @@ def test_a_broken_record_trusts_nothing_and_can_be_made_again(own, data):
     file = _record()
     file.write_bytes(data)
     assert _asks(own)
-    check_trust(own, own.manifest, lambda text: None, confirmed=True)
+    check_trust(own, own.manifest, silent, confirmed=True)
     assert not _asks(own)
-    assert oct(file.stat().st_mode)[-3:] == "600"
-    assert oct(file.parent.stat().st_mode)[-3:] == "700"
+    assert [oct(each.stat().st_mode)[-3:] for each in (file, file.parent)] == ["600", "700"]
 
 
 def _record():
@@ -96,6 +101,11 @@ def _change(file, **entries):
     file.write_text(json.dumps(json.loads(file.read_text()) | entries))
 
 
+def _make_older(file):
+    run = json.loads(file.read_text())["run"]
+    file.write_text(json.dumps({"run": run, "settings": ["sandbox unsafe-subprocess in /"]}))
+
+
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -103,10 +113,11 @@ def _change(file, **entries):
         lambda file: file.chmod(0o666),
         lambda file: file.symlink_to(file.rename(file.parents[1] / "elsewhere")),
         lambda file: _change(file, run="0" * 40),
+        _make_older,
     ],
-    ids=["lost", "writable by others", "a link", "of another run"],
+    ids=["lost", "writable by others", "a link", "of another run", "of an earlier version"],
 )
-def test_a_record_that_others_could_have_written_trusts_nothing(own, spoil):
+def test_a_record_that_is_old_or_that_others_could_have_written_trusts_nothing(own, spoil):
     spoil(_record())
     assert _asks(own)
 
@@ -142,43 +153,31 @@ WEIGHTS = {"path": "/x", "bytes": 1, "digest": "0", "architecture": "llama"}
 CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
 
 
+COMMAND = {"command": ("python", "x.py")}
+
+
 @pytest.mark.parametrize(
     ("known", "other"),
     [
-        (CONFINED, {"command": ("python", "x.py", "in", "a", "sandbox")}),
-        (
-            {"name": "srv", "command": ("python", "x.py"), "environment": ("KEY",)},
-            {"name": "srv", "command": ("python", "x.py", "with", "KEY")},
-        ),
-        ({"name": "srv", "command": ("a b",)}, {"name": "srv", "command": ("a", "b")}),
-        ({"name": "srv", "command": ("a",)}, {"name": "srv", "url": "a"}),
+        (COMMAND | {"sandboxed": True}, {"command": ("python", "x.py", "in", "a", "sandbox")}),
+        (COMMAND | {"environment": ("KEY",)}, {"command": ("python", "x.py", "with", "KEY")}),
+        ({"command": ("a b",)}, {"command": ("a", "b")}),
+        ({"command": ("a",)}, {"url": "a"}),
     ],
 )
 def test_no_server_is_taken_for_another(own, known, other):
     for first, second in ((known, other), (other, known)):
-        own.change(sandbox=None, features=served({"name": "srv", **first}))
-        record_run(own, lambda text: None)
-        assert not _asks(own)
-        own.change(features=served({"name": "srv", **second}))
+        _records(own, features=served({"name": "srv"} | first))
+        own.change(features=served({"name": "srv"} | second))
         assert _asks(own)
-        record = state_folder("runs")
-        shutil.rmtree(record)
+        shutil.rmtree(state_folder("runs"))
 
 
 def test_a_key_that_goes_to_an_address_now_is_another_setting(own):
     """The usual key of the API, where the run was confirmed with none."""
     address = {"base_url": "http://127.0.0.1:9/v1"}
-    own.change(sandbox=None, model="compatible/x", model_parameters=address | {"api_key_env": ""})
-    record_run(own, lambda text: None)
-    assert not _asks(own)
+    _records(own, model="compatible/x", model_parameters=address | {"api_key_env": ""})
     own.change(model_parameters=address)
-    assert _asks(own)
-
-
-def test_a_record_of_an_earlier_version_is_not_read(own):
-    file = _record()
-    run = json.loads(file.read_text())["run"]
-    file.write_text(json.dumps({"run": run, "settings": ["sandbox unsafe-subprocess in /"]}))
     assert _asks(own)
 
 
@@ -226,21 +225,18 @@ def test_every_field_that_reaches_outside_is_asked_for(own):
 
 
 def test_a_new_field_is_asked_for_by_its_name(own):
-    manifest = own.manifest.model_copy(
-        update={"sandbox": None, "model_parameters": {"callback": "http://x"}}
-    )
-    (setting,) = outside_settings(own.path, manifest)
-    assert (str(setting), setting.grants) == (
-        "model_parameters.callback http://x", ((Reach.ADDRESS, "http://x"),),
-    )  # fmt: skip
+    fields = {"sandbox": None, "model_parameters": {"callback": "http://x"}}
+    (setting,) = outside_settings(own.path, own.manifest.model_copy(update=fields))
+    assert str(setting) == "model_parameters.callback http://x"
+    assert setting.grants == ((Reach.ADDRESS, "http://x"),)
 
 
-def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(own, monkeypatch, tmp_path):
+def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(own, tmp_path):
     options = own.manifest.options | {"facts_table": str(tmp_path / "table.json")}
     own.change(sandbox=None, options=options)
     with pytest.raises(ConfigError, match=r"to read it takes: options\.facts_table "):
         _ = Run(own.path).task
-    record_run(own, lambda text: None)
+    record_run(own, silent)
     assert Run(own.path).task.name == "time-puzzles"
 
 
@@ -254,20 +250,18 @@ REST = {
 @pytest.mark.parametrize("name", REST)
 def test_a_field_that_somebody_changed_since_is_asked_for_once(own, name):
     """It may cost more with the address that is trusted; and it may come in the same folder."""
-    file = own.path / "run.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | {name: REST[name]}))
+    _change(own.path / "run.json", **{name: REST[name]})
     changed = Run(own.path)
     with pytest.raises(ConfigError, match=r"asks for: plan .* all else that run\.json says"):
-        check_trust(changed, changed.manifest, lambda text: None)
-    check_trust(changed, changed.manifest, lambda text: None, confirmed=True)
+        check_trust(changed, changed.manifest, silent)
+    check_trust(changed, changed.manifest, silent, confirmed=True)
     assert not _asks(Run(own.path))
 
 
 def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_so(own):
     own.change(run_limits={"tokens": 10})
     assert not _asks(Run(own.path))
-    file = own.path / "run.json"
-    file.write_text(file.read_text().replace('"tokens": 10', '"tokens": 99'))
+    _change(own.path / "run.json", run_limits={"tokens": 99})
     changed = Run(own.path)
     assert changed.manifest.run_limits == {"tokens": 99}
     changed.change(repeats=2)
@@ -276,14 +270,14 @@ def test_what_the_program_itself_changes_stays_trusted_and_nothing_else_becomes_
 
 @pytest.mark.parametrize("has_leave", [False, True])
 def test_what_a_resumed_run_adds_is_known_before_run_json_has_it_only_by_the_users_leave(
-    own, monkeypatch, has_leave
+    own, has_leave
 ):
     address = {"base_url": "http://127.0.0.1:1/v1"}
     own.change(model="compatible/m", model_parameters={})
-    record_run(own, lambda text: None)
+    record_run(own, silent)
     changed = own.manifest.model_copy(update={"model_parameters": address})
     if has_leave:
-        check_trust(own, changed, lambda text: None, from_call=("address",))
+        check_trust(own, changed, silent, from_call=("address",))
     own.change(model_parameters=address)  # and killed before `record_run`
     assert _asks(Run(own.path)) is not has_leave
 
