@@ -109,10 +109,16 @@ class Means:
         self._total = self._sizes.sum(axis=0)
         self.values = ratio(self._sums.sum(axis=0), self._total)
         self.samples, self.clusters = known.sum(axis=0), (counts > 0).sum(axis=0)
-        squares = ((self._sums - np.nan_to_num(self.values) * self._sizes) ** 2).sum(axis=0)
-        more = ratio(self.clusters.astype(float), self.clusters - 1.0)
-        self.errors: Floats = np.sqrt(ratio(squares * more, self._total**2))
+        values = np.nan_to_num(self.values)
+        self.errors = self._error(self._sums - values * self._sizes, self.clusters)
         """Standard errors, robust to clusters; NaN for fewer than two."""
+        self._apart = self._error(np.where(known, tops - values * bottoms, 0.0), self.samples)
+        """Standard errors if the samples were independent."""
+
+    def _error(self, rests: Floats, counts: Ints) -> Floats:
+        n = counts.astype(np.float64)
+        squares = (rests**2).sum(axis=0) * ratio(n, n - 1)
+        return np.sqrt(ratio(squares, self._total**2))
 
     def estimate(
         self, k: int, kind: Kind, level: float = LEVEL, ends: Interval = (-inf, inf)
@@ -147,17 +153,18 @@ class Means:
         return Estimate(value, low, high, method, samples, int(clusters), effective)
 
     def _effective(self, k: int, spread: float, kind: Kind, alpha: float) -> tuple[float, float]:
-        """The effective n at this variance of a sample; and the quantile that goes with it."""
-        clusters, variance = int(self.clusters[k]), float(self.errors[k]) ** 2
+        """The effective n at this variance of a sample; and the quantile that goes with it. Samples
+        that differ within their clusters count for no more than independent ones."""
+        clusters, error = int(self.clusters[k]), float(self.errors[k])
         own = self._tops[self._known[:, k], k]
         is_plain = clusters == len(own) and bool(np.isin(own, (-1.0, 0.0, 1.0)).all())
-        if is_plain or variance <= _NOTHING**2 or spread <= 0:
+        if is_plain or error <= _NOTHING or spread <= 0:
             return float(clusters), NormalDist().inv_cdf(1 - alpha / 2)
         sums, sizes = self._sums[:, k], self._sizes[:, k]
         events = int((np.abs(sums) > _NOTHING).sum())
         if kind == "rate":
             events = min(events, int((sums < sizes - _NOTHING).sum()))
-        n = spread / variance
+        n = spread / max(error, float(self._apart[k])) ** 2
         n = min(n, clusters) if events < FEW_EVENTS else n
         return n, student_quantile(alpha / 2, clusters - 1)
 

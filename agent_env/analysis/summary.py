@@ -117,7 +117,7 @@ def notes_on_calls(comparison: Comparison) -> Iterator[str]:
         calls = "1 model call" if failed == 1 else f"{failed} model calls"
         yield f"{calls} without a reply (failed or cut off), {unknown} of unknown size"
     if charged := sum(each.charged_tokens for each in spent):
-        yield f"Limits count {charged} tokens for calls of unknown size"
+        yield f"The limits count {charged:,} tokens (estimate) for calls whose usage is unknown"
     if hits := sum(each.cache_hits for each in spent):
         yield f"{hits} replies from the reply cache"
 

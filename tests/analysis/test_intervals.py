@@ -85,6 +85,8 @@ def test_clusters_and_repeats_count_by_the_effective_n():
     groups = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}}
     fit = statsmodels.OLS(values, np.ones(40)).fit(**groups)
     assert of(values, clusters).errors[0] == pytest.approx(fit.bse[0])
+    apart = of([1.0, 0.0] * 19 + [1.0, 1.0], clusters).estimate(0, "rate")
+    assert apart.effective == pytest.approx(39)  # of 40; without the bound, 780
     repeats = of([0.5] * 20 + [0.25, 0.75] * 10).estimate(0, "rate")
     assert repeats.effective > 40
     few = of([0.0] * 45 + [1.0] * 5, np.arange(50) // 5).estimate(0, "rate")
