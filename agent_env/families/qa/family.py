@@ -199,9 +199,10 @@ def _judged(question: QaSample, episode: Episode) -> Score:
 
     def measure(text: str | None) -> dict[str, object]:
         if not says:
-            rule = (
-                "no verdict yet: agent-env episodes judge RUN --model MODEL --metric judged_right"
-            )
+            judge = "agent-env episodes judge RUN --model MODEL --metric judged_right"
+            rule = f"no verdict yet: {judge}"
+            if episode.judged:
+                rule = f"no verdict of the judge is right or wrong; ask again: {judge} --again"
             return {"outcome": "scorer_failed", "rule": rule}
         rule = f"verdict of {says[-1].judge}"
         metrics = {"judged_right": float(says[-1].says == "right")}

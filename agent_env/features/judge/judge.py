@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from agent_env.features.judge.calls import Case, Judge
 from agent_env.features.judge.prompt import judge_prompt
-from agent_env.features.judge.tables import JudgeRates, judge_rates
+from agent_env.features.judge.tables import JudgeRates, is_to_judge, judge_rates
 from agent_env.sdk.commands import Opt, OptionGroup
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.inside import (
@@ -166,7 +166,7 @@ def _cases(
     answers = [
         (episode, score)
         for episode, score in scored
-        if episode.status == "finished" and metric in score.metrics
+        if is_to_judge(episode, score.metrics, metric)
         if not options.conditions or episode.condition in options.conditions
     ]
     if not answers:
@@ -184,7 +184,8 @@ def _cases(
 
 def check_yes_or_no(metric: str, answers: Sequence[tuple[Episode, Score]]) -> None:
     """ConfigError for a metric with other values than 0 and 1."""
-    value = next((s.metrics[metric] for _, s in answers if s.metrics[metric] not in (0, 1)), None)
+    values = (score.metrics.get(metric, 0) for _, score in answers)
+    value = next((each for each in values if each not in (0, 1)), None)
     if value is not None:
         raise ConfigError(
             f"'{metric}' is not a yes or no here ({value:.3g}); name one that is with --metric"

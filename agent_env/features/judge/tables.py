@@ -1,8 +1,8 @@
 """What the judges of a run say of its answers.
 
-An answer counts where the metric is defined for it and the judge said right or wrong; all others
-are counted by their reason. Intervals are Wilson's at 95 %, in which the answers to one query (its
-conditions and repeats) count as one sample as far as they are alike.
+An answer counts where the metric is defined for it, or it has no score yet, and the judge said
+right or wrong; all others are counted by their reason. Intervals are Wilson's at 95 %, in which the
+answers to one query (its conditions and repeats) count as one sample as far as they are alike.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class JudgeRates:
     judge: str
     metric: str
     answers: int
-    """Finished episodes for which the metric is defined."""
+    """Finished episodes for which the metric is defined, or that have no score yet."""
     judged: int
     """Of them, those with a verdict; the figures are over these."""
     unparsable: int
@@ -60,7 +60,7 @@ def judge_rates(
         for episode, metrics in scored:
             for one in episode.judged:
                 calls += one.calls if (one.judge, one.metric) == (judge, metric) else ()
-            if episode.status != "finished" or metric not in metrics:
+            if not is_to_judge(episode, metrics, metric):
                 continue
             says = last_verdict(episode, judge, metric)
             counts[says or "not asked"] += 1
@@ -89,6 +89,12 @@ def judge_rates(
             )
         )
     return rates
+
+
+def is_to_judge(episode: Episode, metrics: Mapping[str, float], metric: str) -> bool:
+    """Whether a verdict on its answer counts: the metric is defined for it, or it has no score at
+    all, as before the first verdict that gives it one."""
+    return episode.status == "finished" and (not metrics or metric in metrics)
 
 
 def last_verdict(episode: Episode, judge: str, metric: str) -> str | None:

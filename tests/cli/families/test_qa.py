@@ -44,3 +44,36 @@ def test_each_row_is_asked_and_scored_and_those_that_where_leaves_out_are_not_ch
     assert [sample["gold"] for sample in samples] == [["366"], ["7", "7.0"]]
     error = "agent-env: q.jsonl:2: field 'answer': '1989-11-09' is not a number\n"
     assert (again.returncode, again.stderr) == (2, error)
+
+
+def test_answers_scored_by_a_judge_have_their_scores_once_it_has_been_asked(tmp_path):
+    """The loop of docs/qa.md: run, judge some, judge the rest, compare."""
+    (tmp_path / "open.jsonl").write_text(
+        '{"question": "Who founded Rome?", "answer": "Romulus"}\n'
+        '{"question": "Who founded Carthage?", "answer": "Dido"}\n'
+        '{"question": "Who founded Thebes?", "answer": "Cadmus"}\n'
+    )
+    (tmp_path / "script.jsonl").write_text(
+        '{"match": "Right answer:\\nRomulus", "text": "Same.\\nVERDICT: CORRECT"}\n'
+        '{"match": "Right answer:\\nDido", "text": "Another.\\nVERDICT: INCORRECT"}\n'
+        '{"match": "Right answer:\\nCadmus", "text": "Who knows?"}\n'
+        '{"match": "founded", "text": "MY ANSWER: the elder twin"}\n'
+    )
+    with serving(FakeServer(script_policy(tmp_path / "script.jsonl"))) as url:
+        model = f"compatible/fake@{url}"
+        asked = "run open.jsonl --option scorer=judge --model {} --condition base --condition cal"
+        typed(f"{asked} --first-step auto --no-preflight --out run", model, cwd=tmp_path)
+        judge = "episodes judge run --model {} --metric judged_right --json"
+        some = json.loads(typed(f"{judge} --limit 2", model, cwd=tmp_path).stdout)
+        rest = json.loads(typed(judge, model, cwd=tmp_path).stdout)
+        none = json.loads(typed(judge, model, cwd=tmp_path).stdout)
+    kept = [(each["chosen"], each["kept"]) for each in (some, rest, none)]
+    assert kept == [(2, 0), (6, 2), (6, 6)]
+    (judge,) = none["judges"]
+    assert (judge["answers"], judge["judged"], judge["unparsable"]) == (6, 4, 2)
+    table = typed("compare run --table conditions --to csv", cwd=tmp_path).stdout
+    rows = [row.split(",") for row in table.splitlines()[1:]]
+    assert [(row[0], row[1], row[3]) for row in rows] == [
+        ("condition", "n", "judged_right"), ("base", "2", "0.5"), ("cal", "2", "0.5"),
+    ]  # fmt: skip
+    assert "no verdict of the judge is right or wrong" in typed("show run", cwd=tmp_path).stderr

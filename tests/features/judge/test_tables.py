@@ -25,7 +25,8 @@ def judged(says, judge=J, metric="answer"):
 
 
 def pair(sample, reader, *said):
-    episode, score = scored_pair({} if reader is None else {"answer": reader}, sample, judged=said)
+    metrics = {"f1": 1} if reader is None else {"answer": reader}
+    episode, score = scored_pair(metrics, sample, judged=said)
     return episode, score.metrics
 
 
