@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from agent_env.wiring.models import make_model
-from agent_env.wiring.trust import own_plugins
+from agent_env.features.reference.policy import Reference
 from tests.commands import agent_env, serving
 from tests.fake_server import FakeServer, model_policy
 
@@ -224,7 +223,7 @@ FEATURE = Feature("echo", settings=Settings, servers=Servers(), checks=checks)
 def test_it_can_bring_a_model_whose_server_the_run_starts(with_packages, tmp_path):
     installed(tmp_path, "echo", "echo:FEATURE")
     run = "run time-puzzles --model echo --limit 1 --condition base --out run"
-    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
+    with serving(FakeServer(model_policy(Reference()))) as url:
         (tmp_path / "echo.py").write_text(ECHO.replace("URL", url))
         ran, doctor = with_packages(run, "doctor --json", paths=[tmp_path], cwd=tmp_path)
     assert (ran.returncode, ran.stderr.count("echo: ended")) == (0, 1), ran.stderr

@@ -8,7 +8,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,7 @@ from agent_env.features.local_models.process import (
 from agent_env.permits import _MINT, NOTHING, Permit
 from agent_env.records.reach import Reach
 from agent_env.wiring.trust import own_call
+from tests.alive import is_alive, left_over
 
 TINY = Path(__file__).with_name("tiny_server.py")
 MEMORY = "take a smaller model or quantisation, a shorter context, or free some memory"
@@ -46,13 +46,6 @@ def tiny(folder, words="", before=""):
 
 def pids(log):
     return [int(line.split()[1]) for line in log.read_text().splitlines() if "pid" in line]
-
-
-def is_alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(tmp_path):
@@ -137,11 +130,7 @@ asyncio.run(main())
         assert ours.stdout.readline() == b"up\n"
         ours.kill()
     started = pids(log)
-    assert len(started) == 2
-    until = time.monotonic() + 20
-    while any(map(is_alive, started)) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert [is_alive(pid) for pid in started] == [False, False]
+    assert (len(started), left_over(started)) == (2, [])
 
 
 def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_where_allowed():

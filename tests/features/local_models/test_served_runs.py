@@ -9,10 +9,9 @@ from shlex import quote
 import pytest
 
 from agent_env.features.local_models import files
+from agent_env.features.reference.policy import Reference
 from agent_env.runs.run import Run
 from agent_env.runs.servers.serving import other_server
-from agent_env.wiring.models import make_model
-from agent_env.wiring.trust import own_plugins
 from tests.commands import agent_env, serving
 from tests.fake_server import FakeServer, model_policy
 from tests.features.local_models.gguf_files import small_model
@@ -53,7 +52,7 @@ def test_a_run_starts_its_server_and_ends_it_and_a_resumed_run_starts_it_again(t
 def test_a_run_that_goes_on_at_another_address_starts_no_server_any_more(tmp_path):
     run = serve(tmp_path / "run")
     os.unlink(next(run.traces()))
-    with serving(FakeServer(model_policy(make_model("reference", None, {}, own_plugins())))) as url:
+    with serving(FakeServer(model_policy(Reference()))) as url:
         words = ("resume", str(run.path), "--base-url", url)
         assert f"began: server command: {SERVE} → none" in agent_env(*words).stderr
         assert "local_models" in Run.open(run.path).manifest.features

@@ -3,9 +3,6 @@
 import os
 import subprocess
 import sys
-import time
-from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -14,24 +11,10 @@ from agent_env.errors import ConfigError
 from agent_env.features.mcp.records import McpServer
 from agent_env.features.mcp.transport import check_command, environment_of, start
 from agent_env.wiring.trust import own_call
+from tests.alive import is_alive, left_over
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux only")
 LEAVES_AN_ORPHAN = "setsid sleep 60 & echo $! $$; exec sleep 60"
-
-
-def is_alive(pid):
-    with suppress(OSError):
-        os.kill(pid, 0)
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return False
-
-
-def wait_for_end(pids):
-    for _ in range(300):
-        if not any(map(is_alive, pids)):
-            return
-        time.sleep(0.01)
-    raise AssertionError(f"left over: {[pid for pid in pids if is_alive(pid)]}")
 
 
 @linux
@@ -41,7 +24,7 @@ async def test_the_end_of_a_server_is_the_end_of_what_it_started():
     pids = [int(pid) for pid in (await process.inner.stdout.readline()).split()]
     await process.end(patience_s=0.0)
     assert process.ending == "ended with code -15" or "signal 15" in process.ending
-    wait_for_end(pids)
+    assert left_over(pids, 3.0) == []
 
 
 @linux
@@ -50,14 +33,12 @@ def test_no_orphan_is_left_by_a_killed_owner():
     theirs, ours = os.pipe()
     command = [sys.executable, "-I", "-S", lifeline.__file__, str(theirs), "sh", "-c"]
     command.append(LEAVES_AN_ORPHAN)
-    keeper = subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(theirs,))
-    os.close(theirs)
-    pids = [int(pid) for pid in keeper.stdout.readline().split()]
-    assert all(map(is_alive, pids))
-    os.close(ours)
-    wait_for_end([*pids, keeper.pid])
-    keeper.wait()
-    keeper.stdout.close()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, pass_fds=(theirs,)) as keeper:
+        os.close(theirs)
+        pids = [int(pid) for pid in keeper.stdout.readline().split()]
+        assert all(map(is_alive, pids))
+        os.close(ours)
+        assert left_over([*pids, keeper.pid], 3.0) == []
 
 
 def test_a_server_gets_the_variables_that_are_named(monkeypatch):
