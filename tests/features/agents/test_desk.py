@@ -50,9 +50,8 @@ class Tools:
 
 
 def desk(*replies, **limits):
-    state = EpisodeState(
-        model=Model(*replies), toolbox=Tools(), strategy=None, limits=Limits(**limits)
-    )
+    model, known = Model(*replies), Limits(**limits)
+    state = EpisodeState(model=model, toolbox=Tools(), strategy=None, limits=known)
     state.meter.started_s = state.meter.clock()
     return Desk(state)
 
@@ -128,9 +127,8 @@ async def test_the_tools_are_those_that_must_be_or_may_be_called():
 
     at = desk(FIRST, LAST)
     at.is_bare = True
-    theirs, shell = (
-        SEARCH.model_copy(update={"name": name}) for name in ("mcp__env__web_search", "shell")
-    )
+    names = ("mcp__env__web_search", "shell")
+    theirs, shell = (SEARCH.model_copy(update={"name": name}) for name in names)
     await at.reply(replace(request(), offers=(shell, theirs), choice="required"))
     at.deliver()
     await at.reply(replace(request(), offers=(shell,), choice="required"))

@@ -41,9 +41,8 @@ def have_namespaces():
     return True
 
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux" or not have_namespaces(), reason="needs namespaces with a /proc"
-)
+is_able = sys.platform == "linux" and have_namespaces()
+pytestmark = pytest.mark.skipif(not is_able, reason="needs namespaces with a /proc")
 
 
 def command(mode="solve", *words, script=AGENT):
@@ -122,9 +121,7 @@ def test_agents_are_set_beside_our_loop_and_not_forked(solved, tmp_path):
     assert "what the agent holds in memory and in its folder is not recorded" in done.stderr
 
 
-def test_it_sees_nothing_of_the_host_but_its_program_and_what_its_command_names(
-    tmp_path, monkeypatch
-):
+def test_it_sees_nothing_of_the_host_but_its_program_and_what_it_names(tmp_path, monkeypatch):
     named, hidden = tmp_path / "named", tmp_path / "hidden"
     for file in (named, hidden):
         file.write_text("x")

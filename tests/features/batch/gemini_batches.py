@@ -22,10 +22,8 @@ LISTS = ("/v1beta/batches", "/v1/batches")
 PREFIX = "type.googleapis.com/google.ai.generativelanguage.v1main."
 RPC = {400: 3, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14}
 STEPS = {"PENDING": "RUNNING", "RUNNING": "SUCCEEDED"}
-EXPECTED = {
-    "": {"batch"}, "batch": {"displayName", "inputConfig", "model", "priority"},
-    "inputConfig": {"requests"}, "requests": {"requests"},
-}  # fmt: skip
+FIELDS = {"displayName", "inputConfig", "model", "priority"}
+EXPECTED = {"": {"batch"}, "batch": FIELDS, "inputConfig": {"requests"}, "requests": {"requests"}}
 
 
 class GeminiBatchServer(Batching):
@@ -65,10 +63,8 @@ class GeminiBatchServer(Batching):
             raise Refusal(400, "a batch has a display_name")
         if not requests or any(set(each) - {"metadata", "request"} for each in requests):
             raise Refusal(400, "Invalid JSON payload received.")
-        return self.add(
-            f"batches/{token_hex(6)}", model=model, display=config["displayName"], state="PENDING",
-            requests=requests,
-        )  # fmt: skip
+        name, shown = f"batches/{token_hex(6)}", config["displayName"]
+        return self.add(name, model=model, display=shown, state="PENDING", requests=requests)
 
     async def tick(self, id):
         """One step of the batch."""

@@ -10,15 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent_env.errors import ModelError, StorageError
-from agent_env.features.batch.apis import (
-    EXPIRED,
-    AnthropicBatches,
-    BatchResult,
-    FileBatches,
-    GeminiBatches,
-    OpenAiBatches,
-    _lines,
-)
+from agent_env.features.batch import apis
+from agent_env.features.batch.apis import AnthropicBatches, BatchResult, OpenAiBatches
 from agent_env.models.apis import anthropic, google, openai
 from agent_env.models.endpoint import Endpoint
 from agent_env.wiring.trust import own_call
@@ -156,7 +149,7 @@ async def test_our_batches_of_messages_are_those_of_the_api(messages_server, pat
 @pytest.mark.parametrize("by_file", [False, True])
 async def test_our_batches_of_gemini_are_those_of_the_api(gemini_server, by_file):
     gemini_server.by_file = by_file
-    async with opened(GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta") as batches:
+    async with opened(apis.GeminiBatches, gemini_server, google.API, GEMINI, "/v1beta") as batches:
         lines = [batches.line(words, contents(words)) for words in WORDS[:2]]
         ids = [await batches.submit(name, lines) for name in ("one", "two", "three")]
         now = datetime.now(UTC)
@@ -213,12 +206,12 @@ async def test_a_list_of_batches_is_read_by_pages():
 
 def test_results_without_end_are_refused_before_they_are_read_apart():
     with pytest.raises(ModelError, match="15,000,000 lines; at most 2,000,000 are read"):
-        _lines("{}\n" * 15_000_000)
+        apis._lines("{}\n" * 15_000_000)
 
 
 @pytest.mark.parametrize(("make", "what"), [(Path.mkdir, "Is a directory"), (os.mkfifo, "a fifo")])
 async def test_an_answer_that_is_no_file_is_said(tmp_path, make, what):
-    batches = FileBatches(tmp_path, "/v1/chat/completions", own_call())
+    batches = apis.FileBatches(tmp_path, "/v1/chat/completions", own_call())
     await batches.submit("one", [b"{}"])
     make(tmp_path / "one.results.jsonl")
     with pytest.raises(StorageError, match=what):
@@ -237,7 +230,7 @@ async def test_lines_of_openai_hold_other_breaks_than_those_between_them():
     assert result.body["output"][0]["content"][0]["text"] == f"You said: {text}"
 
 
-LATE = BatchResult("a", error=EXPIRED)
+LATE = BatchResult("a", error=apis.EXPIRED)
 BODY = {"choices": []}
 REFUSED = {"message": "too long", "code": 400}
 
@@ -257,11 +250,11 @@ REFUSED = {"message": "too long", "code": 400}
         (AnthropicBatches, {"custom_id": "a", "result": {"type": "canceled"}}, LATE),
         (AnthropicBatches, {"result": {"type": "expired"}}, None),
         (AnthropicBatches, "no line", None),
-        (GeminiBatches, {"key": "a", "error": {"code": 503}},
+        (apis.GeminiBatches, {"key": "a", "error": {"code": 503}},
          BatchResult("a", error={"code": 503}, status=503)),
-        (GeminiBatches, {"metadata": {"key": "a"}}, BatchResult("a", error="no reply")),
-        (GeminiBatches, {"response": {"candidates": []}}, None),
-        (GeminiBatches, ["no line"], None),
+        (apis.GeminiBatches, {"metadata": {"key": "a"}}, BatchResult("a", error="no reply")),
+        (apis.GeminiBatches, {"response": {"candidates": []}}, None),
+        (apis.GeminiBatches, ["no line"], None),
     ],
 )  # fmt: skip
 def test_a_result_without_a_reply_is_an_error_and_one_without_an_id_is_nobodys(kind, line, result):

@@ -11,15 +11,10 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.episodes.trace.fold import fold
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import BatchWait, DatasetError
+from agent_env.features.batch import apis
 from agent_env.features.batch import runner as orchestrator
 from agent_env.features.batch import waves as waves_module
-from agent_env.features.batch.apis import (
-    AnthropicBatches,
-    BatchResult,
-    BatchState,
-    FileBatches,
-    GeminiBatches,
-)
+from agent_env.features.batch.apis import AnthropicBatches, BatchResult, BatchState, GeminiBatches
 from agent_env.features.batch.waves import Waves
 from agent_env.features.reference.policy import Reference
 from agent_env.records.trace_events import EpisodeResumed, ModelCalled
@@ -76,9 +71,8 @@ def server(api, monkeypatch):
 @contextmanager
 def served(api, monkeypatch, policy=None):
     kind, model = APIS[api]
-    made = kind(
-        policy or model_policy(Reference()), mode="gemini" if api == "gemini" else "lenient"
-    )
+    mode = "gemini" if api == "gemini" else "lenient"
+    made = kind(policy or model_policy(Reference()), mode=mode)
     with serving(made):
         root = made.url.removesuffix("/v1")
         made.named = f"{model}@{made.url}" if api == "chat" else model
@@ -122,7 +116,7 @@ def cost(out):
 @pytest.mark.parametrize(
     ("api", "condition"), [*((api, "web") for api in APIS), ("chat", "python")], indirect=["api"]
 )
-def test_episodes_by_batch_are_those_of_a_live_run_at_the_price_of_a_batch(
+def test_episodes_are_those_of_a_live_run_at_the_price_of_a_batch(
     api, condition, tmp_path, monkeypatch
 ):
     (tmp_path / "prices.toml").write_text(PRICES.format(model=APIS[api][1]))
@@ -157,9 +151,7 @@ def test_a_batch_that_expires_is_handed_in_again_without_what_was_replied_to(ser
 
 
 @NEW
-def test_calls_that_fail_in_a_batch_go_again_but_for_those_that_are_refused(
-    api, tmp_path, monkeypatch
-):
+def test_calls_that_fail_in_a_batch_go_again_unless_they_are_refused(api, tmp_path, monkeypatch):
     """One that is refused as it stands ends its episode; the others come through."""
     inner, seen = model_policy(Reference()), []
 
@@ -429,7 +421,7 @@ def test_the_server_is_one_to_the_official_client(server, tmp_path):
 
 
 async def test_the_files_of_a_folder_are_read_line_by_line(tmp_path):
-    batches = FileBatches(tmp_path, "/responses", own_call())
+    batches = apis.FileBatches(tmp_path, "/responses", own_call())
     await batches.submit("b", [b"{}", b"{}"])
     (tmp_path / "b.results.jsonl").write_text('{"custom_id": "1"}\n{"custom_id": "2"')
     state = await batches.state("b")

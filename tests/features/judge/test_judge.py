@@ -56,9 +56,8 @@ def made(tmp_path_factory):
     """Four puzzles under two conditions: one gets all wrong, one all right."""
     folder = tmp_path_factory.mktemp("judged")
     (folder / "puzzles.jsonl").write_bytes(samples_bytes([puzzle(*pair) for pair in DAYS.items()]))
-    run = finished(
-        folder / "run", dataset=folder / "puzzles.jsonl", conditions=("base", "explicit")
-    )
+    options = {"dataset": folder / "puzzles.jsonl", "conditions": ("base", "explicit")}
+    run = finished(folder / "run", **options)
     right = {(e.condition, s.metrics["exact_match"]) for e, s in score_folder(run, print)}
     assert right == {("base", 0.0), ("explicit", 1.0)}
     return run.path
@@ -189,10 +188,9 @@ def test_the_command_line_judges_and_score_tells_the_rates(run):
     (judge,) = told["tables"]["judges"]["rows"]
     assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
-    shown = list(transcript(read_trace(next(run.traces()))))
-    assert shown[-1] == (
-        "== judged by compatible/j: metric exact_match, says wrong\nAnother.\nVERDICT: INCORRECT"
-    )
+    *_, shown = transcript(read_trace(next(run.traces())))
+    judged_by = "== judged by compatible/j: metric exact_match, says wrong"
+    assert shown == f"{judged_by}\nAnother.\nVERDICT: INCORRECT"
 
 
 def test_a_judge_that_is_not_there_is_told_with_its_reason(run):

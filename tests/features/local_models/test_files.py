@@ -8,13 +8,7 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.features.local_models import FEATURE, files
-from agent_env.features.local_models.files import (
-    LocalFile,
-    all_files,
-    as_now,
-    local_server,
-    words_of,
-)
+from agent_env.features.local_models.files import LocalFile, all_files, as_now, local_server
 from agent_env.features.local_models.process import filled
 from agent_env.features.local_models.records import ModelServer
 from tests.features.local_models.gguf_files import small_model
@@ -36,7 +30,9 @@ def test_which_names_and_files_are_local_and_only_places_are_filled_in(tmp_path)
         command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
         "--tool-call-parser hermes --reasoning-parser=qwen3"
     )
-    assert filled(server.command, words_of(server, 9)) == server.command.replace("{port}", "9")
+    assert filled(server.command, files.words_of(server, 9)) == server.command.replace(
+        "{port}", "9"
+    )
 
 
 def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
@@ -50,7 +46,7 @@ def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):
         "path": str(file), "bytes": file.stat().st_size, "architecture": "llama",
         "quantisation": "Q4_1", "licence": "apache-2.0", "context_tokens": 2048, "package": None,
     }  # fmt: skip
-    started = filled(server.command, words_of(server, 8123))
+    started = filled(server.command, files.words_of(server, 8123))
     assert started.startswith(f"{shlex.quote(sys.executable)} -P ")
     assert shlex.split(started)[3:] == [str(file), "--port", "8123", *options.split()]
 

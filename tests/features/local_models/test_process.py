@@ -14,13 +14,7 @@ import pytest
 
 from agent_env.errors import ConfigError, RunStopped
 from agent_env.features.local_models import process
-from agent_env.features.local_models.process import (
-    ServerProcess,
-    free_port,
-    is_free,
-    reason_of_end,
-    served_permit,
-)
+from agent_env.features.local_models.process import ServerProcess, free_port, served_permit
 from agent_env.permits import _MINT, NOTHING, Permit
 from agent_env.records.reach import Reach
 from agent_env.wiring.trust import own_call
@@ -51,10 +45,10 @@ def pids(log):
 async def test_a_server_is_up_after_its_start_and_gone_with_all_it_started_after_its_end(tmp_path):
     server, port, _ = tiny(tmp_path, before="setsid sleep 60 & echo pid $!; ")
     await server.start()
-    assert (await server.is_up(), is_free(port)) == (True, False)
+    assert (await server.is_up(), process.is_free(port)) == (True, False)
     await server.close()
     assert [is_alive(pid) for pid in pids(tmp_path / "server.log")] == [False, False]
-    assert is_free(port)
+    assert process.is_free(port)
 
 
 async def until(is_so):
@@ -80,10 +74,8 @@ async def test_a_server_that_crashes_is_started_again_until_it_is_given_up(tmp_p
 
     os.kill(pids(log)[0], 9)
     assert await until(is_up_again)
-    assert notes == [
-        f"the model's server ended and is started again: killed by signal 9, usually for want of "
-        f"memory: {MEMORY}"
-    ]
+    killed = f"killed by signal 9, usually for want of memory: {MEMORY}"
+    assert notes == [f"the model's server ended and is started again: {killed}"]
     os.kill(pids(log)[1], 9)
     with pytest.raises(RunStopped, match=r"server ended 2 times, the last time: killed by signal"):
         await until(is_given_up)
@@ -167,4 +159,4 @@ def test_a_server_that_may_be_started_is_asked_on_loopback_and_elsewhere_only_wh
     ],
 )  # fmt: skip
 def test_a_reason_is_one_line_with_what_to_do(code, log, reason):
-    assert reason_of_end(code, log) == reason
+    assert process.reason_of_end(code, log) == reason

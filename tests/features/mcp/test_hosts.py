@@ -25,9 +25,8 @@ from tests.features.mcp.servers import by_hand
 
 async def read(server, folder):
     log = folder / "read.log"
-    connection = Connection(
-        server, lambda fault: stdio_transport(server, log, fault, own_call()), own_call()
-    )
+    transport = partial(stdio_transport, server, log, permit=own_call())
+    connection = Connection(server, transport, own_call())
     try:
         await connection.open()
         return with_names([await read_server(server, connection)], {"python"})[0]
@@ -178,7 +177,7 @@ async def test_a_kill_at_any_moment_costs_no_call_its_answer(tmp_path):
     assert all(error is None or error.startswith("crashed:") for error in errors)
 
 
-async def test_a_server_that_is_gone_fails_the_episode_and_a_fork_has_its_record(
+async def test_a_server_that_is_gone_fails_its_episode_and_forks_have_records(
     tmp_path, monkeypatch
 ):
     monkeypatch.setattr(module, "PAUSES_S", ())

@@ -11,15 +11,8 @@ from agent_env.episodes.runner import utc_now
 from agent_env.episodes.trace.fold import Recording, fold
 from agent_env.episodes.trace.lines import TraceWriter, read_trace
 from agent_env.errors import RunStopped, StorageError
-from agent_env.features.ray.coordinator import (
-    CallEnd,
-    Coordinator,
-    EpisodeLease,
-    LimitRefusal,
-    SentEvent,
-    StreamedTrace,
-    remote_calls,
-)
+from agent_env.features.ray import coordinator as module
+from agent_env.features.ray.coordinator import Coordinator, LimitRefusal, StreamedTrace
 from agent_env.graph.loop import AgentLoop
 from agent_env.records.schema import Usage
 from agent_env.records.trace_events import EpisodeStarted, ModelCalled
@@ -68,7 +61,7 @@ async def _play(coordinator, model, worker):
     trace = StreamedTrace(post, opened.lease, is_new=past is None)
     look = FakeTool("look", lambda arguments: "found")
     runner = scripted_runner(coordinator.folder.path, lambda sample: (model, look), concurrency=1)
-    object.__setattr__(runner, "calls", remote_calls(post, opened.lease, Retries(), None))
+    object.__setattr__(runner, "calls", module.remote_calls(post, opened.lease, Retries(), None))
     try:
         return await runner.episode(KEY, puzzle("a"), WEB, AgentLoop(), trace, past)
     finally:
@@ -112,7 +105,7 @@ async def test_an_episode_of_a_lost_worker_goes_on_from_its_last_event(tmp_path)
 
 async def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_path):
     fields = {"sample": "a", "condition": WEB, "repeat": 1, "model": "m"}
-    started = [SentEvent("EpisodeStarted", utc_now(), fields)]
+    started = [module.SentEvent("EpisodeStarted", utc_now(), fields)]
     async with _kept(make_run(tmp_path, ["a"])) as coordinator:
         first = await coordinator.open("lost", KEY)
         assert await coordinator.write(first.lease, started) is None
@@ -129,20 +122,19 @@ async def test_what_a_worker_says_whose_episode_was_given_away_is_refused(tmp_pa
 
 async def test_two_workers_cannot_have_one_episode(tmp_path):
     async with _kept(make_run(tmp_path, ["a"])) as coordinator:
-        assert isinstance(await coordinator.open("one", KEY), EpisodeLease)
+        assert isinstance(await coordinator.open("one", KEY), module.EpisodeLease)
         assert "another process" in (await coordinator.open("two", KEY)).text
 
 
 async def test_calls_in_flight_are_bounded_over_all_workers(tmp_path):
     async with _kept(make_run(tmp_path, ["a", "b"]), concurrency=1) as coordinator:
-        first, second = [
-            (await coordinator.open(name, EpisodeKey(name, "web", 1))).lease for name in "ab"
-        ]
+        keys = [EpisodeKey(name, "web", 1) for name in "ab"]
+        first, second = [(await coordinator.open(key.sample, key)).lease for key in keys]
         assert await coordinator.enter(first, 1) is None
         entering = asyncio.ensure_future(coordinator.enter(second, 1))
         await asyncio.sleep(0.02)
         assert not entering.done()
-        await coordinator.leave(first, CallEnd(USED, replied=True, rate_limited=False))
+        await coordinator.leave(first, module.CallEnd(USED, replied=True, rate_limited=False))
         assert await entering is None
 
 

@@ -7,15 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_env.families.time_puzzles import reference_lookups as lookups
 from agent_env.families.time_puzzles.candidates import event_facts
 from agent_env.families.time_puzzles.day_sets import DaySets
 from agent_env.families.time_puzzles.facts import PersonAlive, UsPresident
-from agent_env.families.time_puzzles.reference_lookups import (
-    Lookup,
-    find_once,
-    find_thoroughly,
-    read_constraint,
-)
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.answers.date_answers import parse_date_answer
@@ -49,7 +44,7 @@ def all_facts():
 
 async def look_up(model, lookup, web):
     search, browse, history = WebSearch(web.search), OpenPage(web), History()
-    find = find_thoroughly if model.thorough else find_once
+    find = lookups.find_thoroughly if model.thorough else lookups.find_once
     while (found := find(lookup, history, {"web_search", "open_page"})).call is not None:
         name, arguments = found.call
         if name == "web_search":
@@ -64,8 +59,8 @@ async def wrong_phrases(model, web, stride=1):
     """Of the facts that it looks up otherwise than they are."""
     wording, wrong = Wording(TABLES, DaySets(PUZZLE_DAYS, TABLES)), []
     for fact in all_facts()[::stride]:
-        lookup = read_constraint(wording.implicit(fact))
-        expected = read_constraint(wording.explicit(fact, PUZZLE_DAYS.everything))
+        lookup = lookups.read_constraint(wording.implicit(fact))
+        expected = lookups.read_constraint(wording.explicit(fact, PUZZLE_DAYS.everything))
         if await look_up(model, lookup, web) != expected:
             wrong.append(lookup.phrase)
     return wrong
@@ -99,8 +94,8 @@ async def test_reference_solves_by_messages_alone_and_passes_failures_over(web, 
     assert reply.message.content == "MY ANSWER: 1982-05-03"
     history = History(prompt="x", searches={"the Falklands War": [("https://a.example/", "x")]})
     history.pages["https://a.example/"] = ""
-    lookup = Lookup("event", "the Falklands War", "year", "first")
-    found = find_thoroughly(lookup, history, {"web_search", "open_page"})
+    lookup = lookups.Lookup("event", "the Falklands War", "year", "first")
+    found = lookups.find_thoroughly(lookup, history, {"web_search", "open_page"})
     assert found.call == ("web_search", {"query": "Falklands War"})
 
 
@@ -123,11 +118,9 @@ class InOwnProcess:
     name = "reference"
 
     def __init__(self, folder):
-        program = Path(__file__).with_name("in_own_process.py")
-        pipe = subprocess.PIPE
-        self._process = subprocess.Popen(
-            [sys.executable, str(program)], stdin=pipe, stdout=pipe, text=True, cwd=folder
-        )
+        command = [sys.executable, str(Path(__file__).with_name("in_own_process.py"))]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self._process = subprocess.Popen(command, text=True, cwd=folder, **pipes)
         self.loaded = []
 
     def __enter__(self):

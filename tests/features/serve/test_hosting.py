@@ -144,9 +144,8 @@ async def test_a_body_up_to_the_bound_arrives_and_a_longer_one_does_not(parser):
 @parsers
 async def test_a_slow_head_and_a_slow_body_are_ended_and_a_slow_answer_is_not(parser):
     async with _served(parser) as (port, receipts):
-        silent, head, body, kept = [
-            await asyncio.open_connection("127.0.0.1", port) for _ in range(4)
-        ]
+        places = [("127.0.0.1", port)] * 4
+        silent, head, body, kept = [await asyncio.open_connection(*each) for each in places]
         for (_, writer), sent in ((head, GET), (body, CHUNKED), (kept, GET + b"\r\n")):
             writer.write(sent)
         assert await kept[0].readline() == b"HTTP/1.1 200 OK\r\n"

@@ -138,9 +138,8 @@ async def test_episodes_over_http_score_as_those_driven_in_process(tmp_path):
 
 async def test_a_conversation_is_what_all_turns_make_and_a_cut_reply_is_taken_as_such(tmp_path):
     async with _server(tmp_path / "run") as served:
-        turn, place = await served.begin(
-            sample=served.served_run.samples[0], condition="explicit+cal"
-        )
+        sample = served.served_run.samples[0]
+        turn, place = await served.begin(sample=sample, condition="explicit+cal")
         usage = {"prompt_tokens": 9, "completion_tokens": 4}
         first = await served.step(place, {**ASKS, "usage": usage})
         talk, state = turn["messages"] + first["messages"], await served.get(place)
@@ -238,9 +237,7 @@ async def test_an_idle_episode_and_one_given_up_end_as_failed(tmp_path):
         await served.served_run.give_up_idle(900)
         ends = [await served.get(f"{idle}/score"), await served.ask("DELETE", left)]
         assert served.served_run.handles == ()
-    told = [
-        "EpisodeError: idle: no step came for 900 s", "EpisodeError: given up by the agent",
-    ]  # fmt: skip
+    told = ["EpisodeError: idle: no step came for 900 s", "EpisodeError: given up by the agent"]
     assert [(end["failure"], end["reward"]) for end in ends] == [(each, None) for each in told]
     assert [e.failure for e, _ in score_folder(Run(tmp_path / "run"), print)] == told
 
@@ -250,9 +247,8 @@ def test_the_user_is_told_of_an_episode_without_a_score(capsys):
     told(EpisodeKey("a", "base", 1), failed)
     right = failed.model_copy(update={"outcome": "read", "metrics": {"exact_match": 1.0}})
     told(EpisodeKey("a", "base", 1), right)
-    assert capsys.readouterr().err.splitlines() == [
-        "base/a.1: failed", "base/a.1: exact_match 1"
-    ]  # fmt: skip
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["base/a.1: failed", "base/a.1: exact_match 1"]
 
 
 async def test_fifty_agents_lose_nothing_and_what_is_held_is_bounded(tmp_path, monkeypatch):

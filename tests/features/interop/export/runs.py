@@ -7,22 +7,13 @@ import pytest
 from agent_env.episodes.run_folder import EpisodeKey
 from agent_env.episodes.trace.lines import TraceWriter
 from agent_env.features.interop.export.source import Choice, Source
+from agent_env.records import trace_events as events
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult, ToolSpec, Usage
-from agent_env.records.trace_events import (
-    EpisodeFailed,
-    EpisodeFinished,
-    EpisodeStarted,
-    ModelCalled,
-    ToolCalled,
-)
 from agent_env.testing import answer
 from tests.episodes.runs import WEB, make_run
 
-SEARCH = ToolSpec(
-    name="web_search",
-    description="Finds pages.",
-    parameters={"type": "object", "properties": {"query": {"type": "string"}}},
-)
+PARAMETERS = {"type": "object", "properties": {"query": {"type": "string"}}}
+SEARCH = ToolSpec(name="web_search", description="Finds pages.", parameters=PARAMETERS)
 PAGE = PageRef(url="https://a.example/war", how="opened", digest="00")
 
 
@@ -45,7 +36,7 @@ def a_run(path):
     trace = _begin(folder, "wrong")
     _answer(trace, "0", "MY ANSWER: 1999-01-01", Usage(), 0.1)
     trace = _begin(folder, "lost")
-    trace.write(EpisodeFailed, error="ModelError", message="the server is gone")
+    trace.write(events.EpisodeFailed, error="ModelError", message="the server is gone")
     trace.close()
     _begin(folder, "cut").close()
     return folder
@@ -55,7 +46,7 @@ def _begin(folder, sample):
     key = EpisodeKey(sample, "web", 1)
     trace = TraceWriter(folder.trace(key), key.name, Clock())
     trace.write(
-        EpisodeStarted, sample=sample, condition=WEB, repeat=1, model="openai/gpt-5",
+        events.EpisodeStarted, sample=sample, condition=WEB, repeat=1, model="openai/gpt-5",
         messages=(Message(role="user", content="Which day was it?"),), tools=(SEARCH,),
     )  # fmt: skip
     return trace
@@ -64,20 +55,19 @@ def _begin(folder, sample):
 def _right(folder):
     trace = _begin(folder, "right")
     trace.write(
-        ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
+        events.ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
         usage=Usage(input_tokens=5, output_tokens=0, cached_tokens=0, reasoning_tokens=0),
         wait_s=0.1, latency_s=0.1,
     )  # fmt: skip
     call = ToolCall(id="call_1", name="web_search", arguments='{"query": "Falklands War"}')
     asked = Message(role="assistant", content="I look.", tool_calls=(call,), reasoning="Hm.")
-    usage = Usage(
-        input_tokens=100, cached_tokens=40, output_tokens=7, reasoning_tokens=3, source="provider"
-    )
+    counted = {"cached_tokens": 40, "output_tokens": 7, "reasoning_tokens": 3}
+    usage = Usage(input_tokens=100, source="provider", **counted)
     reply = Reply(message=asked, finish_reason="tool_calls", usage=usage, model="gpt-5-2026")
-    trace.write(ModelCalled, request="1" * 64, reply=reply, latency_s=0.25, attempt=2)
+    trace.write(events.ModelCalled, request="1" * 64, reply=reply, latency_s=0.25, attempt=2)
     result = ToolResult(output="It began on 1982-04-02.", pages=(PAGE,))
     trace.write(
-        ToolCalled, call=call, result=result, duration_s=0.2, output_tokens=9,
+        events.ToolCalled, call=call, result=result, duration_s=0.2, output_tokens=9,
         tokens_source="estimate",
     )  # fmt: skip
     last = usage.model_copy(update={"input_tokens": 130})
@@ -87,8 +77,8 @@ def _right(folder):
 def _answer(trace, digit, text, usage, latency_s):
     """The last reply and the end."""
     reply = answer(text, usage)
-    trace.write(ModelCalled, request=digit * 64, reply=reply, latency_s=latency_s)
-    trace.write(EpisodeFinished, answer=text, stop_reason="answered")
+    trace.write(events.ModelCalled, request=digit * 64, reply=reply, latency_s=latency_s)
+    trace.write(events.EpisodeFinished, answer=text, stop_reason="answered")
     trace.close()
 
 

@@ -24,9 +24,8 @@ def run(tmp_path_factory):
 
 def test_rows_have_scores_and_sums_of_their_steps(run):
     tables = {t["episodes"][0]["sample"]: t for t in rows(source_of(run))}
-    right, wrong, lost, cut = (
-        tables[name]["episodes"][0] for name in ("right", "wrong", "lost", "cut")
-    )
+    names = ("right", "wrong", "lost", "cut")
+    right, wrong, lost, cut = (tables[name]["episodes"][0] for name in names)
     assert right["score_exact_match"] == 1.0
     assert (right["input_tokens"], right["output_tokens"], right["cached_tokens"]) == (235, 14, 80)
     assert (right["steps"], right["tool_calls"], right["failed_calls"]) == (2, 1, 1)

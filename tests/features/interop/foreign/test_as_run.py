@@ -133,9 +133,8 @@ def inspect_runs(tmp_path_factory, unconfined):
 def test_means_comparisons_and_diagnoses_are_those_of_the_logs(inspect_runs):
     for name in ("large", "small"):
         log = inspect_log.read_eval_log(str(DATA / f"{name}.eval"), header_only=True)
-        comparison = read_scores(
-            Run.open(inspect_runs / f"mockllm-{name}"), None, pytest.fail
-        ).comparison
+        run = Run.open(inspect_runs / f"mockllm-{name}")
+        comparison = read_scores(run, None, pytest.fail).comparison
         theirs = {s.name: s.metrics for s in log.results.scores}
         means = [comparison.values_of(metric) for metric in ("includes", "shape/length")]
         expected = theirs["includes"]["accuracy"].value, theirs["length"]["mean"].value

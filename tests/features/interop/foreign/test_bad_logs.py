@@ -10,12 +10,8 @@ from agent_env.features.facts.tables.table_files import read_table_file
 from agent_env.features.interop.foreign.as_run import import_logs
 from agent_env.features.interop.foreign.lm_eval import parse
 from agent_env.features.interop.foreign.read import read_logs
-from agent_env.runs.comparing.compare import (
-    CompareOptions,
-    compare_tasks,
-    comparison_json,
-    select_tables,
-)
+from agent_env.runs.comparing import compare
+from agent_env.runs.comparing.compare import CompareOptions, compare_tasks
 from agent_env.worker import child
 from agent_env.worker.wire import JOBS
 
@@ -48,10 +44,8 @@ def _logs(folder, *values):
 
 def _lm_rows(values):
     fixed = {"doc": {}, "target": "4", "arguments": {}, "resps": [], "filtered_resps": []}
-    return [
-        {**fixed, "doc_id": n, "metrics": ["score"], "score": value}
-        for n, value in enumerate(values)
-    ]
+    fixed["metrics"] = ["score"]
+    return [{**fixed, "doc_id": n, "score": value} for n, value in enumerate(values)]
 
 
 def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
@@ -83,8 +77,8 @@ def test_what_is_cut_unnamed_or_half_a_sign_is_told_or_mended(tmp_path):
 @pytest.mark.parametrize("values", [[1.7e308, -1.7e308], [1.7e308, 1.7e308, 1.0]])
 def test_scores_whose_sums_are_no_numbers_have_none(tmp_path, values):
     comparison, _, _ = _compare(*_logs(tmp_path, values * 20, values * 20))
-    tables = select_tables(comparison, None, ())
-    text = json.dumps(comparison_json(comparison, tables), allow_nan=False)
+    tables = compare.select_tables(comparison, None, ())
+    text = json.dumps(compare.comparison_json(comparison, tables), allow_nan=False)
     assert "score" in json.dumps(json.loads(text)["conditions"])
 
 
