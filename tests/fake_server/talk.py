@@ -1,8 +1,6 @@
 """Talk with the fake server by plain httpx: single requests, and whole conversations."""
 
 import asyncio
-import copy
-import json
 
 import httpx
 
@@ -10,18 +8,10 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message
 from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "web_search",
-        "description": "Searches.",
-        "parameters": {
-            "type": "object",
-            "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
-            "required": ["query"],
-        },
-    },
-}
+QUERY = {"query": {"type": "string"}, "limit": {"type": "integer"}}
+PARAMETERS = {"type": "object", "properties": QUERY, "required": ["query"]}
+FUNCTION = {"name": "web_search", "description": "Searches.", "parameters": PARAMETERS}
+TOOL = {"type": "function", "function": FUNCTION}
 QUESTION = {"role": "user", "content": "Which day was it?"}
 TWO_CALLS = ScriptedAnswer(
     "Let me look.",
@@ -92,39 +82,9 @@ def post_once(policy, messages, mode="lenient", **fields):
 
 
 def message_of(response):
-    """The message of a reply, joined from its pieces where it was streamed."""
+    """The message of a reply."""
     assert response.status_code == 200, response.text
-    if not response.headers["content-type"].startswith("text/event-stream"):
-        return response.json()["choices"][0]["message"]
-    lines = [line.removeprefix("data: ") for line in response.text.split("\n\n") if line]
-    assert lines.pop() == "[DONE]"
-    message = {}
-    for line in lines:
-        for choice in json.loads(line)["choices"]:
-            join(message, choice["delta"])
-    return message
-
-
-def join(message, delta):
-    for name, value in delta.items():
-        if name == "role" or name not in message:
-            message[name] = copy.deepcopy(value)
-        elif isinstance(value, str):
-            message[name] += value
-        elif name == "tool_calls":
-            for call in value:
-                join_call(message[name], call)
-        elif isinstance(value, list):
-            message[name] += value
-    for call in message.get("tool_calls", []):
-        call.pop("index", None)
-
-
-def join_call(calls, piece):
-    if "id" in piece:
-        calls.append(copy.deepcopy(piece))
-    else:
-        calls[piece["index"]]["function"]["arguments"] += piece["function"]["arguments"]
+    return response.json()["choices"][0]["message"]
 
 
 def results(message):
@@ -134,14 +94,12 @@ def results(message):
     ]
 
 
-async def conversation(post, change=lambda message: message, **fields):
+async def conversation(post, change=lambda message: message):
     """Asks to the end, sending back what came through `change`; gives the last response."""
     messages = [QUESTION]
-    while True:
-        response = await post(messages, **fields)
-        if response.status_code != 200:
-            return response
+    while (response := await post(messages)).status_code == 200:
         message = message_of(response)
         if not message.get("tool_calls"):
-            return response
+            break
         messages = [*messages, change(message), *results(message)]
+    return response

@@ -12,11 +12,8 @@ from tests.fake_server.talk import agent, always, at_server, to_the_end
 
 SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 SEARCH = ToolSpec(name="web_search", description="Searches.", parameters=SCHEMA)
-DECLARED = {
-    "functionDeclarations": [
-        {"name": "web_search", "description": "Searches.", "parametersJsonSchema": SCHEMA}
-    ]
-}
+NAMED = {"name": "web_search", "description": "Searches."}
+DECLARED = {"functionDeclarations": [NAMED | {"parametersJsonSchema": SCHEMA}]}
 QUESTION = {"role": "user", "parts": [{"text": "Which day was it?"}]}
 MODEL = "gemini-3-pro-preview"
 
@@ -37,15 +34,13 @@ def results(content):
 async def conversation(post, change=lambda content: None):
     """Asks to the end, sending back what came through `change`; gives the last response."""
     contents = [QUESTION]
-    while True:
-        response = await post({"contents": contents, "tools": [DECLARED]})
-        if response.status_code != 200:
-            return response
+    while (response := await post({"contents": contents, "tools": [DECLARED]})).status_code == 200:
         content = response.json()["candidates"][0]["content"]
         if not any("functionCall" in part for part in content["parts"]):
-            return response
+            break
         change(content)
         contents = [*contents, content, results(content)]
+    return response
 
 
 @pytest.mark.parametrize("stream", [False, True])

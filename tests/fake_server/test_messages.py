@@ -14,11 +14,8 @@ from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.talk import at_server, to_the_end
 
 LONG = "A long question about the calendar. " * 200
-SEARCH = {
-    "name": "web_search",
-    "description": "Searches.",
-    "input_schema": {"type": "object", "properties": {"query": {"type": "string"}}},
-}
+QUERY = {"type": "object", "properties": {"query": {"type": "string"}}}
+SEARCH = {"name": "web_search", "description": "Searches.", "input_schema": QUERY}
 HEAD = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 ADAPTIVE = {"type": "adaptive"}
 MARK = {"type": "ephemeral"}
@@ -48,19 +45,19 @@ def talk(script, policy=searcher):
     return at_server(messages, policy)
 
 
-def user(*blocks):
-    return {"role": "user", "content": list(blocks)}
-
-
 def result(id_):
     return {"type": "tool_result", "tool_use_id": id_, "content": "a hit"}
 
 
 def results_of(body):
-    return user(*(result(b["id"]) for b in body["content"] if b["type"] == "tool_use"))
+    ids = [block["id"] for block in body["content"] if block["type"] == "tool_use"]
+    return {"role": "user", "content": [result(id_) for id_ in ids]}
 
 
 QUESTION = {"role": "user", "content": "Which day was it?"}
+
+
+LIMITED = {"type": "enabled", "budget_tokens": 9000}
 
 
 @pytest.mark.parametrize(
@@ -71,53 +68,51 @@ QUESTION = {"role": "user", "content": "Which day was it?"}
         ({"max_tokens": 0}, "max_tokens: Input should be greater"),
         ({"seed": 1}, "seed: Extra inputs are not permitted"),
         ({"thinking": ADAPTIVE, "tool_choice": {"type": "any"}}, "Thinking may not be enabled"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 2000}}, "Use .thinking.type.adaptive"),
+        ({"thinking": LIMITED}, "Use .thinking.type.adaptive"),
         ({"thinking": ADAPTIVE, "model": "claude-haiku-4-5"}, "adaptive thinking is not supported"),
-        ({"thinking": {"type": "enabled", "budget_tokens": 9000}, "model": "claude-haiku-4-5"},
-         "must be greater than `thinking.budget_tokens`"),
+        (
+            {"thinking": LIMITED, "model": "claude-haiku-4-5"},
+            "must be greater than `thinking.budge",
+        ),
         ({"thinking": ADAPTIVE, "temperature": 0.5}, "may only be set to 1"),
         ({"tools": [SEARCH | {"cache_control": MARK}] * 5}, "maximum of 4 blocks .* Found 5"),
         ({"tools": None, "tool_choice": {"type": "any"}}, "only be specified while providing"),
     ],
-)  # fmt: skip
+)
 def test_requests_that_the_documents_forbid_are_refused(fields, words):
-    async def script(post):
-        return await post([QUESTION], **fields)
-
-    status, body = talk(script)
+    status, body = talk(lambda post: post([QUESTION], **fields))
     assert (status, body["type"], body["error"]["type"]) == (400, "error", "invalid_request_error")
     assert re.search(words, body["error"]["message"])
 
 
-def spoiled(first, spoil):
-    assistant = {"role": "assistant", "content": copy.deepcopy(first["content"])}
-    turns = [QUESTION, assistant, results_of(first)]
-    spoil(turns)
-    return turns
+SO, EMPTY = ({"type": "text", "text": text} for text in ("So:", ""))
 
 
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda turns: None, None),
-        (lambda turns: turns[1]["content"].pop(0), "Invalid `signature` in `thinking`"),
-        (lambda turns: turns[1]["content"][0].update(thinking="Other."), "Invalid `signature`"),
-        (lambda turns: turns[1]["content"][0].update(signature="AAAA"), "Invalid `signature`"),
-        (lambda turns: turns[1]["content"][0].pop("signature"), "signature: Field required"),
-        (lambda turns: turns[1]["content"][1].update(data="AAAA"), "Invalid `signature`"),
-        (lambda turns: turns[1].update(content=turns[1]["content"][2:]), "Expected `thinking` or"),
-        (lambda turns: turns.pop(), "`tool_use` ids were found without `tool_result`"),
-        (lambda turns: turns[2]["content"].pop(), "`tool_use` ids were found without"),
-        (lambda turns: turns[2]["content"].insert(0, {"type": "text", "text": "So:"}),
-         "`tool_use` ids were found without"),
-        (lambda turns: turns[2]["content"].append(result("other")), "unexpected `tool_use_id`"),
-        (lambda turns: turns[2]["content"].append({"type": "text", "text": ""}), "non-empty"),
+        (lambda said, heard: None, None),
+        (lambda said, heard: said.pop(0), "Invalid `signature` in `thinking`"),
+        (lambda said, heard: said[0].update(thinking="Other."), "Invalid `signature`"),
+        (lambda said, heard: said[0].update(signature="AAAA"), "Invalid `signature`"),
+        (lambda said, heard: said[0].pop("signature"), "signature: Field required"),
+        (lambda said, heard: said[1].update(data="AAAA"), "Invalid `signature`"),
+        (lambda said, heard: said.__delitem__(slice(2)), "Expected `thinking` or"),
+        (lambda said, heard: heard.clear(), "`tool_use` ids were found without `tool_result`"),
+        (lambda said, heard: heard.pop(), "`tool_use` ids were found without"),
+        (lambda said, heard: heard.insert(0, SO), "`tool_use` ids were found without"),
+        (lambda said, heard: heard.append(result("other")), "unexpected `tool_use_id`"),
+        (lambda said, heard: heard.append(EMPTY), "non-empty"),
     ],
-)  # fmt: skip
+)
 def test_what_the_model_said_must_come_back_as_it_was(spoil, words):
     async def script(post):
         _, first = await post([QUESTION], thinking=ADAPTIVE)
-        return await post(spoiled(first, spoil), thinking=ADAPTIVE)
+        said = {"role": "assistant", "content": copy.deepcopy(first["content"])}
+        heard = results_of(first)
+        spoil(said["content"], heard["content"])
+        turns = [said, heard] if heard["content"] else [said]
+        return await post([QUESTION, *turns], thinking=ADAPTIVE)
 
     status, body = talk(script)
     if words is None:

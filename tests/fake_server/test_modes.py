@@ -30,14 +30,12 @@ def changed(mode, message):
         google["thought_signature"] = "A" + google["thought_signature"][1:] + "A"
     elif mode == "openrouter":
         message["reasoning_details"].reverse()
-    elif mode == "minimax":
-        message["content"] = message["content"].replace("next", "Next")
     elif mode == "litellm":
         message["thinking_blocks"][0]["signature"] += "A"
     elif mode == "future":
         message["cognition"]["path"] = [None, True]
     else:
-        field = MODES[mode].field
+        field = "content" if mode == "minimax" else MODES[mode].field
         message[field] = message[field].replace("next", "Next")
     return message
 
@@ -109,7 +107,7 @@ RESPONSE = {"include": ["reasoning.encrypted_content"], "store": False}
 FUNCTION = {"type": "function"} | TOOL["function"]
 
 
-def responses(script, mode="openai"):
+def responses(script):
     """Runs `script(ask)`; `ask` sends a Responses request of these items."""
 
     async def run(post):
@@ -119,7 +117,7 @@ def responses(script, mode="openai"):
 
         return await script(ask)
 
-    return at_server(run, agent, mode)
+    return at_server(run, agent, "openai")
 
 
 def outputs(items):
@@ -130,42 +128,44 @@ def outputs(items):
     ]
 
 
+def spoilt(items):
+    content = f"x{items[0]['encrypted_content']}"
+    return [items[0] | {"encrypted_content": content}, *items[1:]]
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (lambda items: items, None),
-        (lambda items: items[1:], "was provided without its required 'reasoning' item: 'rs_"),
+        (lambda items: [*items, *outputs(items)], None),
         (
-            lambda items: (
-                [items[0] | {"encrypted_content": "x" + items[0]["encrypted_content"]}, *items[1:]]
-            ),
+            lambda items: [*items[1:], *outputs(items)],
+            "was provided without its required 'reasoning' item: 'rs_",
+        ),
+        (
+            lambda items: [*spoilt(items), *outputs(items)],
             "could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+        ),
+        (
+            lambda items: [*items, *outputs(items)[:1]],
+            "No tool output found for function call call_1_1",
+        ),
+        (
+            lambda items: [*items, *outputs(items), outputs(items)[0]],
+            "Duplicate function call output",
+        ),
+        (
+            lambda items: [*items, outputs(items)[0] | {"call_id": "c"}, outputs(items)[1]],
+            "No tool call found for function call output with call_id c.",
         ),
     ],
 )
-def test_over_responses_encrypted_reasoning_comes_back_before_its_call(change, error):
+def test_over_responses_reasoning_comes_back_and_each_call_has_one_output(change, error):
     async def script(post):
         items = (await post([QUESTION])).json()["output"]
-        assert [item["type"] for item in items] == [
-            "reasoning", "message", "function_call", "function_call",
-        ]  # fmt: skip
-        return await post([QUESTION, *change(items), *outputs(items)])
+        kinds = ["reasoning", "message", "function_call", "function_call"]
+        assert [item["type"] for item in items] == kinds
+        return await post([QUESTION, *change(items)])
 
     response = responses(script)
     assert response.status_code == (400 if error else 200)
     assert error is None or error in response.json()["error"]["message"]
-
-
-def test_over_responses_each_call_has_one_output():
-    async def script(post):
-        items = (await post([QUESTION])).json()["output"]
-        first, second = outputs(items)
-        return [
-            (await post([QUESTION, *items, *given])).json()["error"]["message"]
-            for given in ([first], [first, second, first], [first | {"call_id": "c"}, second])
-        ]
-
-    lacking, twice, stray = responses(script)
-    assert lacking.startswith("No tool output found for function call call_1_1")
-    assert twice.startswith("Duplicate function call output")
-    assert stray == "No tool call found for function call output with call_id c."

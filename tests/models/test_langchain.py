@@ -58,26 +58,20 @@ def spoken(*answers):
     return thing, model_of(thing, "mine")()
 
 
+THINKING = {"type": "thinking", "thinking": "I look.", "signature": "c2ln"}
+SYSTEM = Message(role="system", content="Be brief.")
+
+
 def test_a_reply_is_read_with_its_thoughts_its_calls_its_usage_and_why_it_ended():
+    usage = {"input_tokens": 50, "output_tokens": 9, "total_tokens": 59}
+    usage |= {"input_token_details": {"cache_read": 30, "cache_creation": 10}}
+    about = {"stop_reason": "tool_use", "model_name": "m-1", "model_provider": "anthropic"}
     answer = AIMessage(
-        content=[
-            {"type": "thinking", "thinking": "I look.", "signature": "c2ln"},
-            {"type": "text", "text": "Wait."},
-        ],
+        content=[THINKING, {"type": "text", "text": "Wait."}],
         tool_calls=[{"name": "web_search", "args": {"query": "ä"}, "id": "a"}],
         invalid_tool_calls=[{"name": "web_search", "args": '{"que', "id": "b", "error": "cut"}],
-        usage_metadata={
-            "input_tokens": 50,
-            "output_tokens": 9,
-            "total_tokens": 59,
-            "input_token_details": {"cache_read": 30, "cache_creation": 10},
-            "output_token_details": {"reasoning": 4},
-        },
-        response_metadata={
-            "stop_reason": "tool_use",
-            "model_name": "m-1",
-            "model_provider": "anthropic",
-        },
+        usage_metadata=usage | {"output_token_details": {"reasoning": 4}},
+        response_metadata=about,
     )
     got = ask(spoken(answer)[1], [USER], [SEARCH])
     assert (got.message.content, got.message.reasoning) == ("Wait.", "I look.")
@@ -94,30 +88,24 @@ def test_a_reply_is_read_with_its_thoughts_its_calls_its_usage_and_why_it_ended(
 
 def test_what_the_model_said_goes_back_as_it_was_and_what_another_said_as_text_and_calls():
     call = {"name": "web_search", "args": {"query": "x"}, "id": "a", "type": "tool_call"}
-    block = {"type": "thinking", "thinking": "I look.", "signature": "c2ln"}
-    first = AIMessage(content=[block], tool_calls=[call], additional_kwargs={"mark": "c2ln"})
+    first = AIMessage(content=[THINKING], tool_calls=[call], additional_kwargs={"mark": "c2ln"})
     thing, model = spoken(first, AIMessage(content="Friday"), AIMessage(content="Friday"))
-    system = Message(role="system", content="Be brief.")
-    said = ask(model, [system, USER], [SEARCH], ReplyOptions("required", stop=("END",))).message
+    options = ReplyOptions("required", stop=("END",))
+    said = ask(model, [SYSTEM, USER], [SEARCH], options).message
     stored = Message.model_validate_json(said.model_dump_json())
     found = Message(role="tool", content="found", tool_call_id="a")
-    ask(model, [system, USER, stored, found], [SEARCH])
-    messages, _, keywords = thing.heard[1]
-    assert [type(each) for each in messages] == [
-        SystemMessage,
-        HumanMessage,
-        AIMessage,
-        ToolMessage,
-    ]
-    assert (messages[2].content, messages[2].additional_kwargs) == ([block], {"mark": "c2ln"})
-    assert messages[2].tool_calls == [call]
-    assert (messages[3].content, messages[3].tool_call_id) == ("found", "a")
-    assert "tool_choice" not in keywords
-    assert thing.heard[0][1:][0] == ["END"]
-    assert thing.heard[0][2]["tool_choice"] == "any"
+    ask(model, [SYSTEM, USER, stored, found], [SEARCH])
     theirs = stored.model_copy(update={"provider_fields": None, "content": "Wait."})
     ask(model, [USER, theirs, found])
-    assert (thing.heard[2][0][1].content, thing.heard[2][0][1].tool_calls) == ("Wait.", [call])
+    (_, stop, chosen), (messages, _, keywords), (others, *_) = thing.heard
+    kinds = [SystemMessage, HumanMessage, AIMessage, ToolMessage]
+    assert [type(each) for each in messages] == kinds
+    _, _, own, result = messages
+    assert (own.content, own.additional_kwargs) == ([THINKING], {"mark": "c2ln"})
+    assert own.tool_calls == [call]
+    assert (result.content, result.tool_call_id) == ("found", "a")
+    assert (stop, chosen["tool_choice"], "tool_choice" in keywords) == (["END"], "any", False)
+    assert (others[1].content, others[1].tool_calls) == ("Wait.", [call])
 
 
 @pytest.mark.parametrize(
