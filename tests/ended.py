@@ -1,6 +1,17 @@
-"""Episodes that have finished, and their scores."""
+"""Episodes that have finished, their scores, and the manifest of a run."""
 
-from agent_env.records.schema import Episode, Score
+from agent_env.records.manifest import Manifest
+from agent_env.records.schema import Condition, Episode, Score
+
+
+def manifest(**fields):
+    """A manifest with these fields."""
+    known = {
+        "task": "t", "model": "m", "conditions": [Condition(name="base")], "repeats": 1,
+        "limits": {}, "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "",
+        "concurrency": 1, "versions": {}, "created_at": "2026-01-01T00:00:00+00:00",
+    }  # fmt: skip
+    return Manifest.model_validate(known | fields)
 
 
 def ended(answer=None, sample="a", condition="base", **fields):

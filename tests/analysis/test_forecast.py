@@ -12,23 +12,24 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.forecast import detectable_differences, forecast_run
 from agent_env.analysis.study import Arm, RunData, Study
 from agent_env.analysis.totals import Totals
-from agent_env.records.manifest import ContextCheck, Manifest, Preflight, Probe
+from agent_env.records.manifest import ContextCheck, Preflight, Probe
 from agent_env.records.schema import Condition, ModelFacts, Sample, Usage
 from tests.analysis.studies import study_of
+from tests.ended import manifest as plain_manifest
 from tests.ended import scored as pair
 
 PRICES = ModelFacts(input_per_million=1.0, output_per_million=4.0, date="2026-01-01", source="x")
 LIMITS = {"steps": 10, "tokens": 50_000, "time_s": 60.0}
 
 
+CONDITIONS = (Condition(name="base"), Condition(name="web", tools=("web_search",)))
+SERVED = "compatible/m@http://127.0.0.1:1/v1"
+
+
 def manifest(**fields):
-    given = {
-        "task": "t", "model": "compatible/m@http://127.0.0.1:1/v1", "repeats": 2,
-        "conditions": (Condition(name="base"), Condition(name="web", tools=("web_search",))),
-        "limits": LIMITS, "prompt": "default", "seed": 1, "samples": 5, "samples_digest": "",
-        "concurrency": 4, "versions": {}, "created_at": "", "model_facts": PRICES,
-    }  # fmt: skip
-    return Manifest(**(given | fields))
+    given = {"model": SERVED, "conditions": CONDITIONS, "repeats": 2, "samples": 5}
+    rest = {"limits": LIMITS, "concurrency": 4, "model_facts": PRICES}
+    return plain_manifest(**given | rest | fields)
 
 
 def preflight(context=None):

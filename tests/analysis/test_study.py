@@ -5,9 +5,10 @@ import pytest
 from agent_env.analysis.study import RunData, assemble, observe
 from agent_env.errors import ConfigError
 from agent_env.records.disturbance import Disturbance, SampleAttack
-from agent_env.records.manifest import Manifest, Preflight, WebSettings
-from agent_env.records.schema import Episode, Sample, Score
+from agent_env.records.manifest import Preflight, WebSettings
+from agent_env.records.schema import Sample, Score
 from agent_env.tasks.conditions import parse_condition
+from tests.ended import ended, manifest, scored
 
 METRICS = ("exact_match",)
 
@@ -15,26 +16,19 @@ METRICS = ("exact_match",)
 def run(name, samples, conditions="base web", **fields):
     """A run over one-letter samples, every episode read with score 1."""
     names = conditions.split()
-    manifest = Manifest.model_validate({
-        "task": "time-puzzles", "model": name, "conditions": [parse_condition(n) for n in names],
-        "repeats": 1, "limits": {}, "prompt": "default", "seed": 1, "samples": len(samples),
-        "samples_digest": "", "concurrency": 1, "versions": {"agent-env": "1"}, "created_at": "",
-        **fields,
-    })  # fmt: skip
+    known = {"task": "time-puzzles", "model": name, "versions": {"agent-env": "1"}}
+    conditions = [parse_condition(each) for each in names]
+    told = manifest(conditions=conditions, samples=len(samples), **known | fields)
     made = {s: Sample(id=s, task="time-puzzles", gold=("2001-01-01",)) for s in samples}
     seen = {n: tuple(observation(s, n) for s in samples) for n in names}
-    return RunData(name, manifest, made, seen)
+    return RunData(name, told, made, seen)
 
 
 def observation(sample, condition, outcome="read"):
-    status = outcome if outcome in ("failed", "unfinished") else "finished"
-    common = {"sample": sample, "condition": condition, "repeat": 1}
-    episode = Episode.model_validate({**common, "model": "m", "status": status, "steps": 3})
-    score = Score.model_validate({
-        **common, "outcome": outcome, "answer": ["2001-01-02"] if outcome == "read" else None,
-        "metrics": {"exact_match": 1.0} if status == "finished" else {},
-    })  # fmt: skip
-    return observe(episode, score)
+    if outcome == "failed":
+        score = Score(sample=sample, condition=condition, repeat=1, outcome=outcome)
+        return observe(ended(None, sample, condition, status="failed", steps=3), score)
+    return observe(*scored({"exact_match": 1.0}, sample, condition, ("2001-01-02",), steps=3))
 
 
 def test_what_is_shared_and_labelled():
@@ -113,9 +107,9 @@ def test_what_differs_or_is_missing_is_named():
     attack = Disturbance(suffix="attacked", attack="false-page")
     change = {"name": "web~attacked", "disturbance": attack}
     twin = other.manifest.conditions[1].model_copy(update=change)
-    manifest = other.manifest.model_copy(update={"conditions": (twin, *other.manifest.conditions)})
+    more = other.manifest.model_copy(update={"conditions": (twin, *other.manifest.conditions)})
     seen = {**other.observations, "web~attacked": (observation("a", "web~attacked"),)}
-    study = assemble([run("m", "a"), RunData("n", manifest, other.samples, seen)], METRICS)
+    study = assemble([run("m", "a"), RunData("n", more, other.samples, seen)], METRICS)
     assert study.notes == (
         "m has no disturbed condition web~attacked: it is compared with the plain condition of its "
         "own run, and that one with the same of m.",

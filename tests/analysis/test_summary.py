@@ -6,19 +6,20 @@ Samples about what a model cannot have read.
 import pytest
 
 from agent_env.analysis.summary import after_cutoff, summarise
-from agent_env.records.schema import Episode, ModelFacts, Score
+from agent_env.records.schema import ModelFacts, Score
 from agent_env.testing import puzzle
+from tests.ended import ended, scored
 
 from .studies import study_of
 
 
 def result(sample, outcome="read", value=1.0, **fields):
-    status = "finished" if outcome in ("read", "unreadable") else outcome
-    common = {"sample": sample, "condition": "web", "repeat": 1}
-    told = {"steps": 2, "input_tokens": 10, "output_tokens": 4, "stop_reason": "answered", **fields}
-    episode = Episode.model_validate({**common, "model": "m", "status": status, **told})
-    metrics = {"exact_match": value} if status == "finished" else {}
-    return episode, Score.model_validate({**common, "outcome": outcome, "metrics": metrics})
+    used = {"steps": 2, "input_tokens": 10, "output_tokens": 4, "stop_reason": "answered", **fields}
+    if outcome in ("read", "unreadable"):
+        episode, score = scored({"exact_match": value}, sample, "web", **used)
+        return episode, score.model_copy(update={"outcome": outcome})
+    score = Score(sample=sample, condition="web", repeat=1, outcome=outcome)
+    return ended(None, sample, "web", status=outcome, **used), score
 
 
 def summary(*results):

@@ -4,8 +4,10 @@ import pytest
 
 from agent_env.analysis import tools_check
 from agent_env.analysis.study import Arm, observe, served_notice, with_mark
-from agent_env.records.manifest import Manifest, Preflight
-from agent_env.records.schema import Condition, Episode, Score
+from agent_env.records.manifest import Preflight
+from agent_env.records.schema import Condition, Score
+from tests.ended import ended
+from tests.ended import manifest as plain_manifest
 
 BASE = Condition(name="base")
 WEB = Condition(name="web", tools=("web_search",), first_step="required")
@@ -14,20 +16,12 @@ CALL = '<tool_call>{"name": "web_search", "arguments": {}}</tool_call>'
 
 
 def manifest(*conditions, **fields):
-    given = {
-        "task": "t", "model": "compatible/smollm2", "conditions": conditions, "repeats": 1,
-        "limits": {}, "prompt": "default", "seed": 1, "samples": 1, "samples_digest": "",
-        "concurrency": 1, "versions": {}, "created_at": "",
-    }  # fmt: skip
-    return Manifest.model_validate(given | fields)
+    return plain_manifest(conditions=conditions, model="compatible/smollm2", **fields)
 
 
 def episode(condition, sample, tokens, **fields):
-    given = {
-        "sample": sample, "condition": condition.name, "repeat": 1, "model": "m",
-        "status": "finished", "first_input_tokens": tokens, "tools": condition.tools,
-    }  # fmt: skip
-    return Episode.model_validate(given | fields)
+    seen = {"first_input_tokens": tokens, "tools": condition.tools} | fields
+    return ended(sample=sample, condition=condition.name, **seen)
 
 
 def arms_of(run, episodes):

@@ -10,7 +10,6 @@ from agent_env.families.time_puzzles.task import make_task
 from agent_env.graph.strategies import make_strategy
 from agent_env.models.tokenizers import Estimate
 from agent_env.protocols import Limits
-from agent_env.records.manifest import Manifest
 from agent_env.records.schema import Message, PageRef, Reply, ToolCall, ToolResult
 from agent_env.records.trace_events import (
     EpisodeFailed,
@@ -24,6 +23,7 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.sample_files import samples_bytes
 from agent_env.testing import puzzle
 from agent_env.tools.toolbox import ToolSet
+from tests.ended import manifest
 
 WEB = parse_condition("web")
 
@@ -49,17 +49,10 @@ def scripted_runner(path, opened, **fields):
 def make_run(path, names, web="record", **fields):
     """A run of these samples under `web`, without episodes yet; `fields` of its manifest."""
     data = samples_bytes([puzzle(name) for name in names])
-    usual = {
-        "model": "openai/gpt-5", "conditions": (WEB,), "repeats": 1, "limits": {},
-        "prompt": "default", "seed": None, "concurrency": 1, "versions": {},
-        "created_at": "2026-01-01T00:00:00+00:00",
-    }  # fmt: skip
-    manifest = Manifest(
-        task="time-puzzles", samples=len(names), samples_digest=digest(data), web=web,
-        **usual | fields,
-    )  # fmt: skip
+    known = {"model": "openai/gpt-5", "conditions": (WEB,), "seed": None, "web": web}
+    of_samples = {"samples": len(names), "samples_digest": digest(data)}
     folder = Run(path)
-    folder.create(manifest, data)
+    folder.create(manifest(task="time-puzzles", **known | of_samples | fields), data)
     return folder
 
 
@@ -96,8 +89,7 @@ def started_with(path, runs):
     """A run under `cited` whose episodes began with this text and stated this digest."""
     folder = make_run(path, list(runs))
     cited = parse_condition("cited")
-    manifest = folder.manifest.model_copy(update={"conditions": (cited,)})
-    (path / "run.json").write_text(manifest.model_dump_json())
+    folder.change(conditions=(cited,))
     for sample, (text, stated) in runs.items():
         key = EpisodeKey(sample, "cited", 1)
         trace = TraceWriter(folder.trace(key), key.name, clock)

@@ -1,9 +1,23 @@
-# ruff: noqa: F821
-"""What every attack finds ready; sent before it, with the targets T put in front."""
+# ruff: noqa: F401, F821
+"""What every attack finds ready, modules too; sent before it, with the targets T put in front."""
 
 import ctypes
+import errno
+import fcntl
+import glob
+import mmap
 import os
 import platform
+import re
+import resource
+import signal
+import socket
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
 
 ESCAPED = []
 NUMBERS = """
@@ -25,6 +39,12 @@ def attempt(name, function, *arguments):
     except Exception:
         return
     ESCAPED.append(name)
+
+
+def end(children):
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def refuse():

@@ -6,17 +6,11 @@ Ends: ok
 Unsafe: cannot be tried: the tests have no terminal either
 """
 
-import fcntl
-import os
-
 attempt("controlling terminal", lambda: os.open("/dev/tty", os.O_RDWR))
 attempt("new terminal", os.openpty)
 for fd in (0, 1, 2):
     attempt(f"type into {fd}", fcntl.ioctl, fd, 0x5412, b"x")
-for name in os.listdir("/dev"):
-    if (
-        name
-        not in "null zero full random urandom fd stdin stdout stderr core shm pts ptmx mqueue tty console".split()
-    ):
-        ESCAPED.append("/dev/" + name)
+harmless = """null zero full random urandom fd stdin stdout stderr core shm pts ptmx mqueue tty
+console"""
+ESCAPED += ["/dev/" + name for name in os.listdir("/dev") if name not in harmless.split()]
 ESCAPED

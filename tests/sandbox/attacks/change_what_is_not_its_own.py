@@ -6,9 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-import resource
-
 pids = [T["victim"]] if T["unsafe"] else [T["victim"], os.getppid(), 1]
 for pid in pids:
     attempt(f"limit {pid}", resource.prlimit, pid, resource.RLIMIT_NOFILE, (7, 7))

@@ -6,13 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-import signal
-import subprocess
-import sys
-import threading
-import time
-
 spin = "import signal, sys\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\nwhile True: pass"
 ends = time.monotonic() + 20
 

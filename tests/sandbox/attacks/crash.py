@@ -6,6 +6,4 @@ Ends: crashed
 Unsafe: cannot be tried: the crash is the same, it is the process that differs
 """
 
-import ctypes
-
 ctypes.string_at(0)

@@ -6,8 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
 
 def make():
     for number in range(2 * T["files"]):

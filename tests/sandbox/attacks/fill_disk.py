@@ -6,8 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
 limit = T["disk_mb"] << 20
 
 

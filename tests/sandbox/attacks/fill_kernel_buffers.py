@@ -6,11 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import os
-import signal
-import socket
-import time
-
 reading, writing = os.pipe()
 children = []
 for _ in range(T["processes"] - 4):
@@ -47,9 +42,7 @@ while time.monotonic() < until and len(said) < 10 * len(children):
     except BlockingIOError:
         pass
 total = sum(int(said[i : i + 10]) for i in range(0, len(said), 10))
-for child in children:
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+end(children)
 if total > 1.5 * (T["memory_mb"] << 20):
     ESCAPED.append(f"{total >> 20} MB of buffers")
 ESCAPED

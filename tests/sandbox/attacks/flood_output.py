@@ -6,9 +6,6 @@ Ends: ok|error
 Unsafe: cannot be tried: the worker cuts output in every backend
 """
 
-import os
-import sys
-
 for _ in range(300):
     os.write(1, b"out " * 16384)
     os.write(2, b"err " * 16384)

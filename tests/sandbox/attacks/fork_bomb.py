@@ -6,10 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import os
-import signal
-import time
-
 children = []
 try:
     while len(children) < 3 * T["processes"]:
@@ -22,7 +18,5 @@ except OSError:
     pass
 if len(children) > T["processes"]:
     ESCAPED.append(f"{len(children)} processes")
-for child in children:
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+end(children)
 ESCAPED

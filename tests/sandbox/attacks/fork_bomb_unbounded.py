@@ -6,8 +6,6 @@ Ends: timeout|crashed|error|ok
 Unsafe: cannot be tried: without a limit it takes the machine down
 """
 
-import os
-
 while True:
     try:
         os.fork()

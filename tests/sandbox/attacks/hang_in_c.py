@@ -6,6 +6,4 @@ Ends: timeout
 Unsafe: cannot be tried: the worker ends it there too
 """
 
-import re
-
 re.match(r"(a+)+$", "a" * 64 + "b")

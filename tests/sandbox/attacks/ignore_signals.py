@@ -6,8 +6,6 @@ Ends: timeout
 Unsafe: cannot be tried: the worker ends it there too; what differs is that nothing else would be stopped
 """
 
-import signal
-
 for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
     try:
         signal.signal(number, signal.SIG_IGN)

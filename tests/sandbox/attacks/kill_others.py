@@ -6,9 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import os
-import signal
-
 attempt("kill the victim", os.kill, T["victim"], signal.SIGKILL)
 if not T["unsafe"]:
     for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL):

@@ -6,18 +6,8 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
-flags = {
-    "user": 0x10000000,
-    "mount": 0x20000,
-    "pid": 0x20000000,
-    "net": 0x40000000,
-    "ipc": 0x8000000,
-    "uts": 0x4000000,
-    "cgroup": 0x2000000,
-    "time": 0x80,
-}
+flags = {"user": 0x10000000, "mount": 0x20000, "pid": 0x20000000, "net": 0x40000000,
+         "ipc": 0x8000000, "uts": 0x4000000, "cgroup": 0x2000000, "time": 0x80}  # fmt: skip
 
 
 def in_child(function, *arguments):

@@ -6,10 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-import subprocess
-import sys
-
 sleeper = [sys.executable, "-S", "-c", "import time; time.sleep(60)", T["mark"]]
 subprocess.Popen(sleeper, start_new_session=True)
 if os.fork() == 0:

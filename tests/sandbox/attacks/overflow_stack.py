@@ -6,8 +6,6 @@ Ends: crashed|error
 Unsafe: cannot be tried: the crash is the same, it is the process that differs
 """
 
-import sys
-
 sys.setrecursionlimit(10**8)
 nested = []
 for _ in range(10**6):

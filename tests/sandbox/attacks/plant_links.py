@@ -6,8 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
 os.symlink(T["canary"], "soft")
 attempt("through a soft link", lambda: open("soft").read())
 attempt("hard link", os.link, T["canary"], "hard")

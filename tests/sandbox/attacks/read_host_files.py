@@ -6,8 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
 attempt("read the canary", lambda: open(T["canary"]).read())
 attempt("list its folder", os.listdir, os.path.dirname(T["canary"]))
 attempt("climb to it", lambda: open("/".join([".."] * 20) + T["canary"]).read())

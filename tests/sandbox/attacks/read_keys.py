@@ -6,17 +6,12 @@ Ends: ok
 Unsafe: escapes
 """
 
-import glob
-import os
-
 attempt("own environment", lambda: T["key_name"] in os.environ or refuse())
 for path in glob.glob("/proc/[0-9]*/environ"):
     attempt(path, lambda path=path: T["key_name"].encode() in open(path, "rb").read() or refuse())
 
 
 def stack():
-    import ctypes
-
     environ = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.CDLL(None), "environ")
     found = []
     while environ[len(found)]:

@@ -6,28 +6,14 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-
 pid = T["victim"]
-attempt(
-    "read the victim's command",
-    lambda: T["mark"] in open(f"/proc/{pid}/cmdline").read() or refuse(),
-)
-attempt(
-    "read the harness's environment",
-    lambda: open(f"/proc/{T['harness']}/environ").read() or refuse(),
-)
+command, environment = f"/proc/{pid}/cmdline", f"/proc/{T['harness']}/environ"
+attempt("read the victim's command", lambda: T["mark"] in open(command).read() or refuse())
+attempt("read the harness's environment", lambda: open(environment).read() or refuse())
 attempt("walk through its root", lambda: open(f"/proc/1/root{T['canary']}").read())
 attempt("walk through our own root", lambda: open(f"/proc/self/root{T['canary']}").read())
-attempt(
-    "write a kernel switch", lambda: os.close(os.open("/proc/sys/kernel/hostname", os.O_WRONLY))
-)
-attempt(
-    "press a magic key",
-    lambda: T["unsafe"] and refuse() or os.close(os.open("/proc/sysrq-trigger", os.O_WRONLY)),
-)
-attempt(
-    "read physical memory",
-    lambda: T["unsafe"] and refuse() or open("/proc/kcore", "rb").read(16) or refuse(),
-)
+attempt("write a kernel switch", os.open, "/proc/sys/kernel/hostname", os.O_WRONLY)
+if not T["unsafe"]:
+    attempt("press a magic key", os.open, "/proc/sysrq-trigger", os.O_WRONLY)
+    attempt("read physical memory", lambda: open("/proc/kcore", "rb").read(16) or refuse())
 ESCAPED

@@ -6,9 +6,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import errno
-import os
-
 with open("odd", "wb") as file:
     file.write(b"\xf0\xf1\xf2\xf3" * 64)
 os.chmod("odd", 0o755)

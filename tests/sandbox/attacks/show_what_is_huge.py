@@ -6,8 +6,6 @@ Ends: ok|error|crashed
 Unsafe: cannot be tried: what comes back is cut there too, and only the machine bounds the rest
 """
 
-import sys
-
 size = T["memory_mb"] << 18
 
 

@@ -6,8 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import threading
-
 stop = threading.Event()
 threading.stack_size(65536)
 threads = []

@@ -6,9 +6,6 @@ Ends: ok|error|crashed|timeout
 Unsafe: cannot be tried: without a limit it takes the machine down
 """
 
-import mmap
-import os
-
 for _ in range(T["processes"] - 6):
     if os.fork() == 0:
         held = []

@@ -6,8 +6,6 @@ Ends: ok|error|crashed
 Unsafe: escapes
 """
 
-import mmap
-
 megabyte = 1 << 20
 held = []
 

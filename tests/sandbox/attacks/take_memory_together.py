@@ -6,10 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import os
-import signal
-import time
-
 share = T["memory_mb"] // 3
 reading, writing = os.pipe()
 children = []
@@ -32,9 +28,7 @@ try:
     holding = len(os.read(reading, 100))
 except BlockingIOError:
     holding = 0
-for child in children:
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+end(children)
 if holding * share > 1.5 * T["memory_mb"]:
     ESCAPED.append(f"{holding} x {share} MB at once")
 ESCAPED

@@ -6,9 +6,6 @@ Ends: ok
 Unsafe: cannot be tried: the worker closes descriptors in every backend
 """
 
-import os
-import stat
-
 for fd in range(4096):
     try:
         kind = os.fstat(fd)

@@ -6,8 +6,6 @@ Ends: ok|crashed
 Unsafe: escapes
 """
 
-import os
-
 
 def take():
     files = []

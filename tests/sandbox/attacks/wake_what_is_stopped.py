@@ -7,13 +7,6 @@ Ends: ok
 Unsafe: escapes
 """
 
-import fcntl
-import mmap
-import os
-import signal
-import socket
-import struct
-
 event = struct.pack("Pii48x", 0, signal.SIGCONT, 0)
 attempt("timer", call, "timer_create", 1, event, bytes(8))
 one, other = socket.socketpair()

@@ -6,25 +6,8 @@ Ends: ok
 Unsafe: escapes
 """
 
-import os
-import sys
-
-folders = [
-    T["folder"],
-    "/tmp",
-    "/var/tmp",
-    "/dev/shm",
-    "/dev",
-    "/",
-    "/usr",
-    "/etc",
-    "/run",
-    "/opt/packages",
-    "/home",
-]
-if T["unsafe"]:
-    folders = folders[:1]
-for folder in folders:
+folders = "/tmp /var/tmp /dev/shm /dev / /usr /etc /run /opt/packages /home".split()
+for folder in [T["folder"], *(folders if not T["unsafe"] else [])]:
     attempt("write in " + folder, lambda f=folder: open(f"{f}/{T['mark']}", "w").write("x"))
 if not T["unsafe"]:
     attempt("change the interpreter", lambda: open(sys.executable, "r+b"))
