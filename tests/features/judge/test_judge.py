@@ -85,9 +85,13 @@ async def judged(run, *lines, errors=None, model="compatible/j", **options):
 def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):
     before = list(episodes_of(run, print))
     scores = [score for _, score in score_folder(run, print)]
-    asked = judged(run)
-    assert (asked.metric, asked.chosen, asked.kept) == ("exact_match", 8, 0)
-    assert asked.says == {"right": 4, "wrong": 4}
+    with serving(FakeServer(script(run.path.parent, *TRUTHFUL))) as url:
+        command = "episodes judge {} --model compatible/j --base-url {} --json"
+        done = typed(command, run.path, url)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert (said["metric"], said["chosen"], said["kept"]) == ("exact_match", 8, 0)
+    assert said["says"] == {"right": 4, "wrong": 4}
     (found,) = rates(run.path, print)
     assert (found.right.value, found.queries) == (0.5, 4)
     after = list(episodes_of(run, print))
@@ -95,6 +99,13 @@ def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):
     assert [len(e.judged) for e in after] == [1] * 8
     assert [score for _, score in score_folder(run, print)] == scores
     assert all(is_finished(trace) for trace in run.traces())
+    told = json.loads(agent_env("show", str(run.path), "--json").stdout)
+    (judge,) = told["tables"]["judges"]["rows"]
+    assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
+    assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
+    *_, shown = transcript(read_trace(next(run.traces())))
+    judged_by = "== judged by compatible/j: metric exact_match, says wrong"
+    assert shown == f"{judged_by}\nAnother.\nVERDICT: INCORRECT"
 
 
 def test_a_judged_run_resumes_to_nothing_replays_the_same_and_is_listed(run):
@@ -175,22 +186,6 @@ def test_a_metric_between_yes_and_no_is_refused(run):
     halves = [(e, s.model_copy(update={"metrics": {"f1": 0.5}})) for e, s in scored]
     with pytest.raises(ConfigError, match=r"'f1' is not a yes or no here \(0.5\)"):
         check_yes_or_no("f1", halves)
-
-
-def test_the_command_line_judges_and_score_tells_the_rates(run):
-    with serving(FakeServer(script(run.path.parent, *TRUTHFUL))) as url:
-        command = "episodes judge {} --model compatible/j --base-url {} --json"
-        done = typed(command, run.path, url)
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert (said["says"], said["chosen"]) == ({"right": 4, "wrong": 4}, 8)
-    told = json.loads(agent_env("show", str(run.path), "--json").stdout)
-    (judge,) = told["tables"]["judges"]["rows"]
-    assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
-    assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
-    *_, shown = transcript(read_trace(next(run.traces())))
-    judged_by = "== judged by compatible/j: metric exact_match, says wrong"
-    assert shown == f"{judged_by}\nAnother.\nVERDICT: INCORRECT"
 
 
 def test_a_judge_that_is_not_there_is_told_with_its_reason(run):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,11 @@ from agent_env.features.mcp.hosts import Hosts, call_key, read_server, with_name
 from agent_env.features.mcp.records import McpServer, McpSettings
 from agent_env.features.mcp.transport import stdio_transport
 from agent_env.records.schema import ToolResult
-from tests.features.mcp.servers import by_hand
+
+
+def by_hand(mode=""):
+    command = (sys.executable, "-I", "-S", str(Path(__file__).with_name("by_hand.py")))
+    return McpServer(name="hand", command=(*command, *filter(None, [mode])))
 
 
 async def read(server, folder):

@@ -7,10 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_env.features.mcp.hosts import keep_names, with_names
-from agent_env.features.mcp.records import McpTool
-from tests.features.mcp.servers import listed
+from agent_env.features.mcp.records import McpServer, McpTool
 
 OURS = {"python", "web_search"}
+
+
+def listed(name, *tools):
+    """A server that was read already."""
+    own = tuple(McpTool(name=tool, offered=tool) for tool in tools)
+    return McpServer(name=name, command=("server",), tools=own)
 
 
 def names(*servers):

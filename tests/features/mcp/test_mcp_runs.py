@@ -3,6 +3,7 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 from shlex import quote
 
 import pytest
@@ -15,7 +16,8 @@ from agent_env.testing import ScriptedModel, answer, calls
 from agent_env.wiring.registry import scripts
 from agent_env.wiring.trust import outside_settings
 from tests.commands import agent_env, typed
-from tests.features.mcp.servers import FILE
+
+FILE = Path(__file__).with_name("by_hand.py")
 
 
 def caller(steps):
