@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -165,8 +164,7 @@ def print_scores(
         for table in scores.screen():
             print_table(table, wide)
         if scores.sentences().rows:
-            path = shlex.quote(str(run.path))
-            print(f"Next: agent-env compare {path} (--all: every test) · show {path} --why")
+            print(f"Next: agent-env {' · '.join(scores.next_steps())}")
     if changes:
         _report_changes(scores.rescored)
     for line in scores.remarks():

@@ -40,7 +40,8 @@ def forecast_plan(
     models_at_once: bool = False,
 ) -> PlanForecast:
     """Of runs by their names. `like`: earlier runs to learn from, or folders of runs; `contrasts`:
-    see contrast_text, default those of `compare`; `limits`: of all runs together."""
+    see contrast_text, those that a task has the conditions for, else the ones of `compare`;
+    `limits`: of all runs together."""
     opened = [Run.open(folder) for folder in (find_runs(like, note) if like else ())]
     earlier = [(run, run.data(note, str(run.path))) for run in opened]
     runs = tuple(
@@ -68,7 +69,7 @@ def forecast_plan(
         study = assemble(planned, metrics, error_metrics=task.error_metrics, hooks=hooks)
         like_it = _of_task(earlier, study.task)
         before = Comparison(Study.of(like_it, task)) if like_it else None
-        options = Options(contrasts=tuple(contrasts))
+        options = Options(planned=tuple(contrasts))
         differences += detectable_differences(Comparison(study, options), before)
     amounts = capped(whole, limits.tokens, limits.cost_usd, limits.time_s)
     return PlanForecast(runs=runs, differences=tuple(differences), amounts=amounts)

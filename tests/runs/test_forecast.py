@@ -27,6 +27,8 @@ def test_several_runs_are_compared_by_the_plan_and_earlier_runs_are_those_of_the
     ]
     assert plan.amounts.most_tokens == 1000
     assert plan.amounts.most_s == plan.runs[0].amounts.most_s
+    plan = forecast_plan(checks, (), print, ["web:base", "explicit:base"])
+    assert len(plan.differences) == 2  # another task of the study has web
     plan = forecast_plan({"a": checked("reference")}, [RUN], print)
     assert plan.runs[0].conditions[0].basis == f"{RUN}, n = 1"
     basis = "guess: 30 % of pairs differ (no earlier run has explicit)"

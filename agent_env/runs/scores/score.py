@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -68,9 +69,9 @@ class RunScores:
 
     @property
     def has_no_result(self) -> bool:
-        """Whether there are episodes, but none is finished."""
-        observations = [o for arm in self.comparison.study.arms for o in arm.observations]
-        return bool(observations) and not any(each.counts for each in observations)
+        """Whether a condition has episodes, but none that is finished."""
+        arms = self.comparison.study.arms
+        return any(a.observations and not any(o.counts for o in a.observations) for a in arms)
 
     @property
     def title(self) -> str:
@@ -79,12 +80,31 @@ class RunScores:
         who = f"{short_name(manifest.model)}{' (a script)' * manifest.is_script}"
         return f"{manifest.task}{level} · {who} · {self.folder.path}"
 
+    @property
+    def _path(self) -> str:
+        return shlex.quote(str(self.folder.path))
+
     def sentences(self) -> ResultTable:
-        """The first conclusions; no rows where there is nothing to conclude."""
+        """The first conclusions, and how many there are further; no rows where there is nothing to
+        conclude."""
         from agent_env.analysis.statistics.conclusions import in_words
 
         words = in_words(self.comparison)
-        return replace(words, title=self.title, rows=words.rows[:SENTENCES], notes=())
+        more = len(words.rows) - SENTENCES
+        noun = "conclusion" if more == 1 else "conclusions"
+        notes = (f"{more} more {noun}: agent-env compare {self._path}",) if more > 0 else ()
+        return replace(words, title=self.title, rows=words.rows[:SENTENCES], notes=notes)
+
+    def next_steps(self) -> list[str]:
+        """Commands that say more; one that goes on first, where episodes are missing or failed."""
+        path = self._path
+        arms = self.comparison.study.arms
+        is_done = not never_began(self.folder, self.manifest) and all(
+            each.counts for arm in arms for each in arm.observations
+        )
+        steps = [] if is_done or self.manifest.imported else [f"resume {path}"]
+        steps += [f"compare {path} (--all: every test)"] * (len(arms) > 1)
+        return [*steps, f"show {path} --why"]
 
     def tables(self) -> list[ResultTable]:
         from agent_env.analysis.statistics.results import conditions_table
