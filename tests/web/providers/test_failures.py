@@ -9,6 +9,7 @@ from agent_env.errors import ConfigError, SearchError, ToolError
 from agent_env.web.providers.catalogue import key_variables, make_provider
 from agent_env.web.providers.client import Patience, asked_wait_s
 from agent_env.wiring.trust import own_plugins
+from tests.tables import tables
 from tests.web.providers.services import (
     BRIEF,
     KEY,
@@ -55,35 +56,17 @@ def test_a_refused_key_is_named_by_its_variable(name, status):
     assert failure(name, reply(told, status)) == (SearchError, said, 1)
 
 
-BRAVES = {"id": "1", "status": 422, "code": "SUBSCRIPTION_TOKEN_INVALID"}
-BRAVES |= {"detail": "The provided subscription token is invalid."}
+CASES = tables(__file__)
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "body"),
-    [
-        ("brave", 422, {"type": "ErrorResponse", "error": BRAVES}),
-        ("tavily", 401, {"detail": {"error": "Unauthorized: missing or invalid API key."}}),
-        ("exa", 401, {"requestId": "1", "error": "Invalid API key", "tag": "INVALID_API_KEY"}),
-        ("serper", 403, {"message": "Unauthorized.", "statusCode": 403}),
-    ],
-)
+@pytest.mark.parametrize(("name", "status", "body"), CASES["keys"])
 def test_each_services_own_words_for_a_wrong_key_are_known(name, status, body):
     kind, said, _ = failure(name, reply(body, status))
     assert kind is SearchError
     assert said.endswith(f"check the key in {KEYS[name]}")
 
 
-@pytest.mark.parametrize(
-    ("name", "status", "body"),
-    [
-        ("tavily", 432, {"detail": {"error": "This request exceeds your plan's limit."}}),
-        ("tavily", 433, {"detail": {"error": "This request exceeds the pay-as-you-go limit."}}),
-        ("exa", 402, {"error": "Credits exhausted", "tag": "NO_MORE_CREDITS"}),
-        ("serper", 400, {"message": "Not enough credits", "statusCode": 400}),
-        ("serper", 429, {"message": "Monthly quota used up"}),
-    ],
-)
+@pytest.mark.parametrize(("name", "status", "body"), CASES["spent"])
 def test_an_account_without_searches_is_the_users_to_mend(name, status, body):
     kind, said, asked = failure(name, reply(body, status))
     assert (kind, asked) == (SearchError, 1)
@@ -134,28 +117,10 @@ def test_a_passing_fault_is_sat_out(name, status):
     assert len(service.asked) == 2
 
 
-NOON = "Mon, 01 Jan 2001 12:00:00 GMT"
-SPENT = {"x-ratelimit-remaining": "0, 1000", "x-ratelimit-reset": "1, 1419704"}
-
-
-@pytest.mark.parametrize(
-    ("headers", "expected_s"),
-    [
-        ({"retry-after": "0"}, 0.0),
-        ({"retry-after": " 120 "}, 120.0),
-        ({"retry-after": "1.5"}, 1.5),
-        ({"date": NOON, "retry-after": "Mon, 01 Jan 2001 12:00:30 GMT"}, 30.0),
-        ({"date": NOON, "retry-after": "Mon, 01 Jan 2001 11:00:00 GMT"}, 0.0),
-        ({"date": "?", "retry-after": "Mon, 01 Jan 2001 11:00:00 GMT"}, 0.0),
-        (SPENT, 1.0),
-        ({**SPENT, "x-ratelimit-remaining": "0, 0"}, 1_419_704.0),
-        ({**SPENT, "x-ratelimit-remaining": "1, 1000"}, None),
-        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1795255200"}, None),
-        ({}, None),
-    ],
-)
-def test_a_wait_is_read_from_the_headers(headers, expected_s):
-    assert asked_wait_s(headers) == expected_s
+@pytest.mark.parametrize("case", CASES["waits"])
+def test_a_wait_is_read_from_the_headers(case):
+    headers, *wait_s = case
+    assert asked_wait_s(headers) == (wait_s[0] if wait_s else None)
 
 
 def test_neither_this_nor_another_search_starts_before_retry_after_is_over():

@@ -6,6 +6,7 @@ import pytest
 
 from agent_env.errors import SearchError, ToolError
 from agent_env.records.pages import Hit
+from tests.tables import tables
 from tests.web.providers.services import KEY, NAMES, body_of, reply, row_of, search, two_results
 
 FOUND = [
@@ -28,27 +29,7 @@ def test_wikipedia_makes_the_address_from_the_title():
     assert hits == [Hit(url=url, title=title, snippet='Battle of 1643 "won"')]
 
 
-REQUESTS = {
-    "brave": ("GET", "/res/v1/web/search", {
-        "q": "full moon", "count": "5", "result_filter": "web", "text_decorations": "false"}),
-    "tavily": ("POST", "/search", {
-        "query": "full moon", "max_results": 5, "search_depth": "basic"}),
-    "exa": ("POST", "/search", {
-        "query": "full moon", "numResults": 5, "type": "auto",
-        "contents": {"highlights": {"maxCharacters": 500}}}),
-    "openai": ("POST", "/responses", {
-        "model": "gpt-5-mini",
-        "input": "Search the web for the following query and list the 5 most relevant "
-        "pages. Give each a line of its own that says what the page tells about it, and "
-        "cite the page.\n\nQuery: full moon",
-        "tools": [{"type": "web_search"}], "tool_choice": {"type": "web_search"},
-        "include": ["web_search_call.action.sources"], "store": False}),
-    "serper": ("POST", "/search", {"q": "full moon", "num": 5}),
-    "searxng": ("GET", "/search", {"q": "full moon", "format": "json"}),
-    "wikipedia": ("GET", "/w/api.php", {
-        "action": "query", "list": "search", "srsearch": "full moon", "srlimit": "5",
-        "srprop": "snippet", "format": "json", "formatversion": "2"}),
-}  # fmt: skip
+REQUESTS = tables(__file__)["requests"]
 
 
 HEADERS = {
@@ -65,7 +46,7 @@ def test_a_request_is_what_the_service_documents_with_the_key_in_its_header_alon
     _, service = search(name, reply(two_results(name)))
     (asked,) = service.asked
     parts = asked.body if asked.method == "POST" else asked.parameters
-    assert (asked.method, asked.path, parts) == REQUESTS[name]
+    assert [asked.method, asked.path, parts] == REQUESTS[name]
     header, value = HEADERS.get(name, ("x-none", None))
     assert asked.headers.pop(header, None) == value
     assert KEY not in json.dumps([asked.path, asked.parameters, asked.headers, asked.body])
