@@ -12,6 +12,7 @@ from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec, impo
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.temp_answers.scoring.time_parser import value_of
 from agent_env.features.answers.names import split_names
+from agent_env.features.answers.number_answers import parse_number_text
 from agent_env.features.answers.time_references import time_references
 from agent_env.features.judge.prompt import read_verdict
 from agent_env.features.papers.temp_answers import paper_answers
@@ -106,6 +107,7 @@ READERS = {
     "names": lambda t: split_names(t, ["Bob", "Smith, John"]),
     "names in prose": lambda t: parse_known_names(normalised(t), ["Bob", "a"]),
     "a number": lambda t: parse_number(t, ()),
+    "the one number": parse_number_text,
 }
 
 

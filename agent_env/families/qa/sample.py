@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Literal
 
 from pydantic import Field
 
 from agent_env.features.answers.names import normalise
+from agent_env.features.answers.number_answers import value_of
 from agent_env.features.facts.tables.table_files import TableOptions
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.records import Sample
@@ -73,11 +74,8 @@ def qa_question(sample: Sample) -> QaSample:
 
 def as_number(text: str) -> Decimal:
     """The number in a text such as `-1,250.5`; ValueError for any other text."""
-    try:
-        value = Decimal(text.strip().replace(",", "").replace("−", "-"))
-    except InvalidOperation:
-        value = Decimal("nan")
-    if not value.is_finite():
+    value = value_of(text)
+    if value is None:
         raise ValueError(f"'{text[:60]}' is not a number")
     return value
 

@@ -20,6 +20,7 @@ from agent_env.features.answers.date_sets import exact_match, f1
 from agent_env.features.answers.hedges import hedge
 from agent_env.features.answers.names import asks, normalise, split_names, token_f1
 from agent_env.features.answers.notations import one_notation, qualifier
+from agent_env.features.answers.number_answers import parse_number_text
 from agent_env.features.answers.time_references import time_references
 from agent_env.sdk.records import Episode
 from agent_env.temporal.days import PartialDate
@@ -66,22 +67,15 @@ def normalised(question: QaSample, text: str, options: QaOptions) -> Assessment:
     return _single(match, text, "whole answer, normalised", token_f1=token_f1(accepted, answer))
 
 
-_NUMBER = re.compile(
-    r"(?<![\w.,])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d{1,40})(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?(?![\w]*\d)"
-)
+_PERCENT = re.compile(r"%|\bper ?cent", re.I)
 
 
 def number(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """Within the tolerance of an accepted number; the answer may have words and a unit around one
     number. `absolute_error` is the distance to the nearest accepted one."""
-    places = list(_NUMBER.finditer(text))
-    values = {as_number(match[0]) for match in places}
-    if len(values) != 1:
-        reason = "no number" if not values else f"{len(values)} different numbers"
-        return Assessment(None, reason, {"exact_match": 0.0})
-    if why := hedge(text, [match.span() for match in places]):
-        return Assessment(None, why, {"exact_match": 0.0})
-    (value,) = values
+    value, problem = parse_number_text(text, _PERCENT.search(question.question) is not None)
+    if value is None:
+        return Assessment(None, problem, {"exact_match": 0.0})
     accepted = [as_number(gold) for gold in question.gold]
     distance = min(abs(value - gold) for gold in accepted)
     match = any(abs(value - gold) <= _tolerance(gold, options) for gold in accepted)

@@ -108,7 +108,7 @@ _MINE = re.compile(
     r"[:：][*_`]{0,4}",
     re.I,
 )
-_FORM = re.compile(r"\s{0,4}(?:followed by|<|\[?(?:YYYY|dates?\]))", re.I)
+_FORM = re.compile(r"\s{0,4}(?:followed by|<(?![\s=\d])|\[?(?:YYYY|dates?\]))", re.I)
 """The instruction, merely repeated."""
 _OPENING = " \t>*_`#-•+{"
 _NUMBERING = re.compile(r"\(?\d{1,3}[.):][ \t]")

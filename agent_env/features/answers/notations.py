@@ -68,31 +68,73 @@ def _partial(year: str, month: str | None) -> str:
     return f"{year:0>4}-{month:0>2}" if month else f"{year:0>4}"
 
 
-_COMPARED = (
-    r"before|after|since|until|till|by|prior to|preceding|following|pre|post|up to|not|over|under"
-    r"|(?:earlier|later|sooner|older|newer|more|less|fewer|greater|higher|lower) than"
-    r"|(?:maximum|minimum|most|least) of|min(?:imum)?|max(?:imum)?|as (?:many|few) as"
+_TIMES = "before|after|since|until|till|by|prior to|preceding|following|pre|post"
+_BOUND = (
+    r"not|over|under|above|below|beyond|up to|than|nearly|almost|close to|between|exceed\w{0,3}"
+    r"|(?:maximum|minimum|most|least|excess|upwards|short|shy) of|min(?:imum)?|max(?:imum)?"
+    r"|(?:upper|lower) (?:limit|bound)(?: is| of)?|as (?:many|few|much|little) as"
     r"|at (?:the )?(?:latest|earliest|least|most)"
 )
 _ABOUT = (
-    r"circa|ca|c|about|around|approximately|approx|roughly|nearly|almost|estimated(?: (?:at|as))?"
+    r"circa|ca|c|about|around|approximately|approx|roughly|estimated(?: (?:at|as))?"
     r"|some ?(?:time|where) (?:in|around|near)|(?:julian|old style)(?: calendar)?(?: date)?"
 )
-_BEFORE = re.compile(
-    rf"(?:\b(?:{_COMPARED}|{_ABOUT})\b\.?|^\W{{0,4}}from\b|some|[~≈<>≤≥±]=?)[\s:,*_-]{{0,3}}"
-    r"(?:(?:in|on|at|or|the|year|month|of|date|dated|end|start|beginning|early|mid|late"
-    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b[\s,*_-]{0,3}){0,4}$",
+_EXCEPT = (
+    r"(?:any|all|every|each|no)\w{0,5}(?:[ -]\w{1,15}){0,4} but|except(?:ing)?(?: for)?|excluding"
+    r"|exception of|omitting|without|save for|bar|barring|besides|(?:apart|aside) from|instead of"
+    r"|in place of|as opposed to|unlike"
+)
+_UNIT = r"(?:day|week|weekend|fortnight|month|quarter|year|decade|centur(?:y|ie))"
+_AWAY = (
+    rf"(?:(?:(?!(?:day|month|year) ){_UNIT}s?|eve|morrow|vigil|anniversary) of"
+    rf"|halfway \w{{1,9}}|{_UNIT}s? (?:from|to|off|past|into|beyond|away from|ahead of))"
+)
+"""What puts a day beside the one that is named: the week of it, ten days from it."""
+_PART = r"half|twice|thrice|double|triple|times|(?:root|multiple|quarter|third|fraction) of"
+_SMALL = (
+    r"in|on|at|or|the|an?|about|some|equal|to|year|month|of|date|dated|end|start|beginning|early|mid"
+    r"|late|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+)
+
+
+def _just_before(words: str, symbols: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:\b(?:{words})\b\.?|{symbols})[\s:,*_(-]{{0,3}}(?:(?:{_SMALL})\b[\s,*_-]{{0,3}}){{0,4}}$",
+        re.I,
+    )
+
+
+_BEFORE_DATE = _just_before(
+    "|".join((_TIMES, _BOUND, _ABOUT, _EXCEPT, _AWAY)), r"^\W{0,4}from\b|some|[~≈<>≤≥≠±]=?"
+)
+_BEFORE_AMOUNT = _just_before(
+    "|".join((_BOUND, _EXCEPT, _AWAY, _PART)), r"(?<![-=])>=?|[<≤≥≠±√]=?|\\sqrt\W|\\[dt]?frac\W"
+)
+_DENIED = re.compile(
+    r"\b(?:not|never|neither|nor|cannot|nobody|none|no(?! (?:doubt|question|matter|other)\b)"
+    r"|false(?:ly)?|untrue|wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?"
+    r"|(?:impossible|unlikely|a lie|a myth|den(?:y|ied|ies)|disput\w{1,4}|refut\w{1,4}|rejects?"
+    r"|rejected) that)\b|n['’]t\b",
     re.I,
 )
+_CLAUSE = re.compile(r"[.,;:!?\n]|\bbut\b", re.I)
 _BEHIND = re.compile(
     r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest|most|least)|min|max"
     r"|(?:or|and) (?:so|thereabouts|earlier"
     r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?|approx(?:imately)?|circa"
     r"|estimated|roughly)\b|\+(?!\w)|-?ish\b|\(?(?-i:B\. ?E\.|BE\b)"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
+    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b"
     r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
     r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"
     r"|persian)(?: calendar)?\W{0,3}$)",
+    re.I,
+)
+_BEHIND_AMOUNT = re.compile(
+    r"\s?\+(?!\w)|\s?[<>≤≥]|[\s,*_]{0,3}\(?(?:(?!and\b|or\b|at\b)[^\W\d_]{1,15}[\s,(]{1,2}){0,2}"
+    r"(?:at (?:the )?(?:most|least)|min(?:imum)?|max(?:imum)?|(?:or|and) (?:more|less|fewer|over"
+    r"|under|above|below|up|upwards?|beyond|higher|lower|greater|smaller|larger|counting|a half"
+    r"|a quarter)|upwards?|plus|minus|less|squared|cubed)\b",
     re.I,
 )
 
@@ -100,5 +142,18 @@ _BEHIND = re.compile(
 def qualifier(before: str, behind: str, what: str = "date") -> str:
     """Why a date, or another value, between these parts of its text is not simply given; "" where
     it is."""
-    found = _BEFORE.search(before[-60:]) or _BEHIND.match(behind[:60])
-    return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')" if found else ""
+    return _found(_BEFORE_DATE.search(before[-60:]) or _BEHIND.match(behind[:60]), before, what)
+
+
+def comparison(before: str, behind: str) -> str:
+    """Why a number between these parts of its text is not simply given, or given about; "" where
+    it is."""
+    found = _BEFORE_AMOUNT.search(before[-60:]) or _BEHIND_AMOUNT.match(behind[:60])
+    return _found(found, before, "number")
+
+
+def _found(found: re.Match[str] | None, before: str, what: str) -> str:
+    if found is not None:
+        return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')"
+    denied = _DENIED.search(_CLAUSE.split(before[-200:])[-1])
+    return f"denies its {what} ('{denied[0]}')" if denied else ""
