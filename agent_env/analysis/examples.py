@@ -39,7 +39,8 @@ class Example:
     question: str
     gold: str
     answers: tuple[ExampleAnswer, ...]
-    """The episode comes last; before it the same question under the baseline."""
+    """The episode comes last; before it the same question under the baseline, where the baseline's
+    world has the same right answer."""
     why: str
     """What failed first, or what shows where the answer came from; "" where neither is known."""
     pages: tuple[str, ...]
@@ -81,7 +82,8 @@ def _changed(comparison: Comparison, is_gain: bool) -> Iterator[Example]:
         ]
         title = f"{'Gained' if is_gain else 'Lost'} with {after.label}"
         for *_, sample in sorted(changed, key=lambda each: each[:2]):
-            if made := _example(comparison, title, sample, after, before):
+            made = _example(comparison, title, sample, after, before)
+            if made is not None and len(made.answers) == 2:
                 yield made
 
 
@@ -121,9 +123,13 @@ def _example(
 ) -> Example | None:
     answers: list[ExampleAnswer] = []
     record: Provenance | None = None
+    asked = sample.in_world(after.condition.world)
+    gold = gold_text(asked)
     for arm in filter(None, (before, after)):
         each = _by_sample(arm).get(sample.id)
         if each is None or comparison.metric not in each.metrics:
+            continue
+        if gold_text(sample.in_world(arm.condition.world)) != gold:
             continue
         record = each.provenance
         answer = "nothing that could be read"
@@ -134,9 +140,8 @@ def _example(
         answers.append(ExampleAnswer(arm.label, answer, score, arm.run, name))
     if not answers:
         return None
-    asked = sample.in_world(after.condition.world)
     return Example(
-        title, sample.id, sample_question(asked), gold_text(asked), tuple(answers),
+        title, sample.id, sample_question(asked), gold, tuple(answers),
         "" if record is None else reason_of(record.failure) or record.because,
         () if record is None else record.stands_on,
     )  # fmt: skip

@@ -63,15 +63,15 @@ def why(comparison: Comparison) -> ResultTable:
     texts, right = list[str](), list[str]()
     by_label = records_of(comparison)
     for label, own in by_label.items():
-        wrong = Counter(each.failure for each in own if each.failure)
+        wrong = Counter(reason_of(each.failure) for each in own if each.failure)
         if not wrong:
             right.append(label)
             continue
         (most, number), total = wrong.most_common(1)[0], wrong.total()
-        reason = reason_of(most)
-        reason = f"of ‘{most}’" if reason == most else reason
+        reason = most if most in REASONS.values() else f"of ‘{most}’"
         share = "" if number == total else f", {number} of them"
-        found = _found_by_searching(comparison, label, by_label) if most == "not known" else ""
+        is_lookup = most == REASONS["not known"]
+        found = _found_by_searching(comparison, label, by_label) if is_lookup else ""
         answers = sum(each.verdict not in ("failed", "unfinished") for each in own)
         text = f"{total} of {answers} answers of {label} are wrong"
         if most == "cannot be told":

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 import agent_env as ae
+from agent_env.analysis.examples import examples
 from agent_env.analysis.statistics.conclusions import conclusions
 from agent_env.analysis.statistics.provenance import answers, records_of
 from agent_env.features.evidence.statistics import ablation, attacks, faults
@@ -14,6 +15,7 @@ from agent_env.features.reference.policy import GiverUp, Guesser, Reference, Rem
 from agent_env.runs.run import Run
 from agent_env.runs.scores.assessment import assess
 from agent_env.runs.scores.score import episode_text
+from agent_env.tasks.sample_texts import gold_text
 
 
 def saying(reply, text):
@@ -180,6 +182,15 @@ def test_verdicts_tables_and_sentences_are_what_was_planted(planted):
     recovered = sum(each.is_right for each in landed)
     assert numbers(sentences, "web~faults", "recovered") == (recovered, len(landed))
     assert cells(faults(comparison), "web~faults")["recovery"][0] == recovered / len(landed)
+
+
+def test_examples_set_answers_of_the_same_right_answer_side_by_side(planted):
+    run, comparison, _ = planted
+    for example in examples(comparison):
+        for answer in example.answers:
+            condition = comparison.study.arm(answer.condition).condition
+            asked = run.sample(example.sample).in_world(condition.world)
+            assert gold_text(asked) == example.gold
 
 
 def numbers(sentences, condition, words):
