@@ -12,6 +12,7 @@ import re
 from email.parser import BytesParser
 from email.policy import HTTP
 from secrets import token_hex
+from types import SimpleNamespace
 
 from agent_env.features.agents.apis.exchange import HttpRequest, as_json
 from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
@@ -21,8 +22,10 @@ ENDPOINTS = ("/v1/chat/completions", "/v1/responses")
 
 
 class Batching(FakeServer):
-    """A fake server with batches. `moves`: whether each look at a batch is a tick of its time."""
+    """A fake server with batches, each of which takes a step at a tick, and does its calls at the
+    end of the step `works_in`. `moves`: whether each look at a batch is a tick of its time."""
 
+    steps, works_in = (), ""
     codec = None
     """Of the errors of its batches, where they are not as OpenAI's."""
 
@@ -51,19 +54,41 @@ class Batching(FakeServer):
     async def _refuse(self, channel, refusal, apis):
         await super()._refuse(channel, refusal, [self.codec] if self.codec else apis)
 
-    def add(self, id, **fields):
-        """What the maker of a batch is told; ConnectionError where that is lost."""
-        number = len(self.batches) + 1
-        self.batches[id] = {"id": id, "number": number, "results": [], **fields}
-        if number in self.loses:
+    def add(self, id, calls, **fields):
+        """What the maker of a batch is told; ConnectionError where that is lost. A call is its id,
+        and the path, the body and the headers of its request."""
+        known = {"id": id, "number": len(self.batches) + 1, "state": self.steps[0], "results": []}
+        self.batches[id] = batch = SimpleNamespace(calls=calls, **known, **fields)
+        if batch.number in self.loses:
             raise ConnectionError
-        return self.shown(self.batches[id])
+        return self.shown(batch)
+
+    def batch(self, id):
+        if id not in self.batches:
+            raise Refusal(404, f"No batch found with id '{id}'.", "id")
+        return self.batches[id]
 
     async def look(self, id):
         """The batch as it is shown, after a tick where its time moves by itself."""
         if self.moves:
             await self.tick(id)
         return self.shown(self.batch(id))
+
+    async def tick(self, id):
+        """One step of the batch."""
+        batch = self.batch(id)
+        if batch.state in self.steps[:-1]:
+            if batch.state == self.works_in:
+                await self.work(batch, "expired" if batch.number in self.expires else None)
+            batch.state = self.steps[self.steps.index(batch.state) + 1]
+
+    async def work(self, batch, end=None):
+        """All calls are done; or half of them, and the others have this end."""
+        part = len(batch.calls) // 2 if end else len(batch.calls)
+        for call, *request in batch.calls[:part]:
+            batch.results.append((call, *await self.done(*request)))
+            self.asked.append(call)
+        batch.results += [(call, end, None) for call, *_ in batch.calls[part:]]
 
     async def done(self, path, body, headers):
         """The status and the reply of a call by itself."""
@@ -77,15 +102,11 @@ class Batching(FakeServer):
             replied.status, replied.body = refusal.status, apis[0].error(refusal)
         return replied.status, replied.body
 
-    def batch(self, id):
-        if id not in self.batches:
-            raise Refusal(404, f"No batch found with id '{id}'.", "id")
-        return self.batches[id]
-
-    def reversed(self, results, is_good):
-        """Those that have replies are spoilt; all of them in another order than the calls."""
-        good = [each for each in results if is_good(each)]
-        return [*[each for each in results if not is_good(each)], *self.spoil(good)][::-1]
+    def lines(self, batch):
+        """Those with replies, spoilt, and the others, both in another order than the calls."""
+        good = [self.line(*each) for each in batch.results if each[1] == 200]
+        bad = [self.line(*each) for each in batch.results if each[1] != 200]
+        return self.spoil(good)[::-1], bad[::-1]
 
 
 class Replied:
@@ -98,6 +119,7 @@ class Replied:
 class BatchServer(Batching):
     """OpenAI's."""
 
+    steps, works_in = ("validating", "in_progress", "finalizing", "completed"), "in_progress"
     dump = staticmethod(as_json)
 
     async def batch_reply(self, http):
@@ -105,7 +127,10 @@ class BatchServer(Batching):
             case "POST", "v1", "files":
                 return self._upload(http)
             case "GET", "v1", "files", file, "content":
-                return self._file(file)["data"]
+                id, _, name = file.partition("-")
+                good, bad = self.lines(self.batch(id))
+                lines = good if name == "output_file_id" else bad
+                return b"".join(self.dump(line) + b"\n" for line in lines)
             case "POST", "v1", "batches":
                 return self._create(json.loads(http.body))
             case "GET", "v1", "batches":
@@ -115,8 +140,8 @@ class BatchServer(Batching):
                 return await self.look(batch)
             case "POST", "v1", "batches", id, "cancel":
                 batch = self.batch(id)
-                if batch["status"] in ("validating", "in_progress"):
-                    batch["status"] = "cancelling"
+                if batch.state in ("validating", "in_progress"):
+                    batch.state = "cancelling"
                 return self.shown(batch)
         return None
 
@@ -126,98 +151,65 @@ class BatchServer(Batching):
         parts = {p.get_param("name", header="content-disposition"): p for p in form.iter_parts()}
         if (purpose := parts["purpose"].get_content().strip()) != "batch":
             raise Refusal(400, f"'{purpose}' is not one of ['batch']", "purpose")
-        return self._add_file(parts["file"].get_payload(decode=True), purpose)
-
-    def _add_file(self, data, purpose):
-        file = {
-            "id": f"file-{token_hex(6)}", "object": "file", "bytes": len(data), "created_at": 1,
+        id, data = f"file-{token_hex(6)}", parts["file"].get_payload(decode=True)
+        self.files[id] = data
+        return {
+            "id": id, "object": "file", "bytes": len(data), "created_at": 1,
             "filename": "batch.jsonl", "purpose": purpose, "status": "processed",
         }  # fmt: skip
-        self.files[file["id"]] = file | {"data": data}
-        return file
-
-    def _file(self, id):
-        if id not in self.files:
-            raise Refusal(404, f"No such File object: {id}", "id")
-        return self.files[id]
 
     def _create(self, body):
-        file = self._file(body["input_file_id"])
-        if file["purpose"] != "batch":
-            raise Refusal(400, "the file was not uploaded for a batch", "input_file_id")
+        if (file := body["input_file_id"]) not in self.files:
+            raise Refusal(404, f"No such File object for a batch: {file}", "id")
         if body["completion_window"] != "24h":
             raise Refusal(400, "Invalid value for completion_window: 24h", "completion_window")
         if body["endpoint"] not in ENDPOINTS:
             raise Refusal(400, f"Invalid endpoint {body['endpoint']}", "endpoint")
-        return self.add(
-            f"batch_{token_hex(6)}", object="batch", endpoint=body["endpoint"], errors=None,
-            input_file_id=file["id"], completion_window="24h", status="validating",
-            output_file_id=None, error_file_id=None, created_at=1, metadata=body.get("metadata"),
-            request_counts={"total": 0, "completed": 0, "failed": 0},
-        )  # fmt: skip
+        lines = [json.loads(line) for line in self.files[file].splitlines()]
+        calls = [(line["custom_id"], line["url"], line["body"], {}) for line in lines]
+        places = {(line["method"], line["url"]) for line in lines}
+        return self.add(f"batch_{token_hex(6)}", calls, body=body, places=places)
 
     def shown(self, batch):
-        return {name: batch[name] for name in batch if name not in ("results", "number", "todo")}
+        body, files = batch.body, {"output_file_id": None, "error_file_id": None}
+        if batch.state in ("completed", "expired", "cancelled"):
+            for name, lines in zip(files, self.lines(batch), strict=True):
+                files[name] = f"{batch.id}-{name}" if lines else None
+        fault = {"code": self._fault(batch), "message": "", "line": None, "param": None}
+        good = sum(status == 200 for _, status, _ in batch.results)
+        total = 0 if batch.state == "validating" else len(batch.calls)
+        failed = len(batch.results) - good
+        return {
+            "id": batch.id, "object": "batch", "endpoint": body["endpoint"], **files,
+            "errors": {"object": "list", "data": [fault]} if batch.state == "failed" else None,
+            "input_file_id": body["input_file_id"], "completion_window": "24h",
+            "status": batch.state, "created_at": 1, "metadata": body.get("metadata"),
+            "request_counts": {"total": total, "completed": good, "failed": failed},
+        }  # fmt: skip
+
+    def _fault(self, batch):
+        """The code of what is wrong with its file; None where it is as it must be."""
+        ids, size = [call for call, *_ in batch.calls], len(self.files[batch.body["input_file_id"]])
+        if len(ids) > self.most_calls or size > self.most_bytes:
+            return "invalid_batch_size"
+        if len(set(ids)) < len(ids) or any(len(id) > 64 for id in ids):
+            return "duplicate_custom_id"
+        return None if batch.places == {("POST", batch.body["endpoint"])} else "mismatched_endpoint"
 
     async def tick(self, id):
-        """One step of the batch."""
         batch = self.batch(id)
-        match batch["status"]:
-            case "validating":
-                self._validate(batch)
-            case "in_progress":
-                await self._work(batch)
-            case "finalizing":
-                self._publish(batch, "completed")
-            case "cancelling":
-                self._publish(batch, "cancelled")
-
-    def _validate(self, batch):
-        data = self._file(batch["input_file_id"])["data"]
-        lines = [json.loads(line) for line in data.splitlines()]
-        ids = [line["custom_id"] for line in lines]
-        if len(lines) > self.most_calls or len(data) > self.most_bytes:
-            code, message = "invalid_batch_size", "the file is too large"
-        elif len(set(ids)) < len(ids) or any(len(id) > 64 for id in ids):
-            code, message = "duplicate_custom_id", "a custom_id is there twice, or is too long"
-        elif any((line["method"], line["url"]) != ("POST", batch["endpoint"]) for line in lines):
-            code, message = "mismatched_endpoint", "a line asks another endpoint"
+        if batch.state == "validating" and self._fault(batch):
+            batch.state = "failed"
+        elif batch.state == "cancelling":
+            batch.state = "cancelled"
         else:
-            batch["status"], batch["request_counts"]["total"] = "in_progress", len(lines)
-            batch["todo"] = lines
-            return
-        fault = {"code": code, "message": message, "line": None, "param": None}
-        batch |= {"status": "failed", "errors": {"object": "list", "data": [fault]}}
+            await super().tick(id)
+        if batch.state == "finalizing" and batch.number in self.expires:
+            batch.state = "expired"
 
-    async def _work(self, batch):
-        todo, expires = batch.pop("todo"), batch["number"] in self.expires
-        part = len(todo) // 2 if expires else len(todo)
-        for line in todo[:part]:
-            batch["results"].append(await self.result(line))
-            self.asked.append(line["custom_id"])
+    def line(self, call, status, body):
         message = "This request could not be executed before the completion window expired."
         error = {"code": "batch_expired", "message": message}
-        batch["results"] += [
-            {"id": "r", "custom_id": line["custom_id"], "response": None, "error": error}
-            for line in todo[part:]
-        ]
-        batch["request_counts"] |= {"completed": part, "failed": len(todo) - part}
-        batch["status"] = "finalizing"
-        if expires:
-            self._publish(batch, "expired")
-
-    async def result(self, line):
-        status, body = await self.done(line["url"], line["body"], {})
         response = {"status_code": status, "request_id": "q", "body": body}
-        return {"id": "r", "custom_id": line["custom_id"], "response": response, "error": None}
-
-    def _publish(self, batch, status):
-        """The output file has the calls that were replied to, the error file the others."""
-        batch["status"], good, bad = status, [], []
-        for each in batch["results"]:
-            is_good = each["error"] is None and each["response"]["status_code"] == 200
-            (good if is_good else bad).append(each)
-        for name, lines in (("output_file_id", self.spoil(good)), ("error_file_id", bad)):
-            if lines:
-                data = b"".join(self.dump(line) + b"\n" for line in reversed(lines))
-                batch[name] = self._add_file(data, "batch_output")["id"]
+        part = {"error": error} if status == "expired" else {"response": response}
+        return {"id": "r", "custom_id": call, "response": None, "error": None, **part}

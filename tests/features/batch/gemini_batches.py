@@ -17,11 +17,10 @@ from tests.features.batch.batch_server import Batching
 
 CREATE = re.compile(r"/v1(?:beta)?/models/([^:/]+):batchGenerateContent")
 BATCH = re.compile(r"/v1(?:beta)?/(batches/[^:/]+)(:cancel)?")
-FILE = re.compile(r"/v1(?:beta)?/(files/[^:/]+):download")
+FILE = re.compile(r"/v1(?:beta)?/files/([^:/]+):download")
 LISTS = ("/v1beta/batches", "/v1/batches")
 PREFIX = "type.googleapis.com/google.ai.generativelanguage.v1main."
 RPC = {400: 3, 403: 7, 404: 5, 429: 8, 500: 13, 503: 14}
-STEPS = {"PENDING": "RUNNING", "RUNNING": "SUCCEEDED"}
 FIELDS = {"displayName", "inputConfig", "model", "priority"}
 EXPECTED = {"": {"batch"}, "batch": FIELDS, "inputConfig": {"requests"}, "requests": {"requests"}}
 
@@ -30,11 +29,12 @@ class GeminiBatchServer(Batching):
     """`fails`: numbers of batches, from 1, that fail as a whole, with the code of the error.
     `by_file`: whether all results come in files."""
 
+    steps, works_in = ("PENDING", "RUNNING", "SUCCEEDED"), "RUNNING"
     codec = GeminiApi()
 
-    def __init__(self, *args, most_bytes=20_000_000, by_file=False, **kwargs):
+    def __init__(self, *args, most_bytes=20_000_000, **kwargs):
         super().__init__(*args, most_bytes=most_bytes, **kwargs)
-        self.by_file, self.fails = by_file, {}
+        self.by_file, self.fails = False, {}
 
     async def batch_reply(self, http):
         path = http.path
@@ -46,11 +46,12 @@ class GeminiBatchServer(Batching):
         if made:
             return self._create(made[1], http.body)
         if file:
-            return self.files[file[1]]
+            lines = self._results(self.batch(f"batches/{file[1]}"))
+            return b"".join(as_json(each) + b"\n" for each in lines)
         if path in LISTS:
             return {"operations": [self.shown(each) for each in self.batches.values()]}
         if batch[2] and http.method == "POST":
-            self.batch(batch[1])["state"] = "CANCELLED"
+            self.batch(batch[1]).state = "CANCELLED"
             return {}
         return await self.look(batch[1])
 
@@ -63,63 +64,56 @@ class GeminiBatchServer(Batching):
             raise Refusal(400, "a batch has a display_name")
         if not requests or any(set(each) - {"metadata", "request"} for each in requests):
             raise Refusal(400, "Invalid JSON payload received.")
+        path, head = f"/v1beta/models/{model}:generateContent", {"x-goog-api-key": "k"}
+        keys = [each.get("metadata", {}).get("key") for each in requests]
+        calls = [(key, path, r["request"], head) for key, r in zip(keys, requests, strict=True)]
         name, shown = f"batches/{token_hex(6)}", config["displayName"]
-        return self.add(name, model=model, display=shown, state="PENDING", requests=requests)
+        return self.add(name, calls, model=model, display=shown)
 
     async def tick(self, id):
-        """One step of the batch."""
         batch = self.batch(id)
-        if batch["state"] != "RUNNING":
-            batch["state"] = STEPS.get(batch["state"], batch["state"])
-        elif batch["number"] in self.expires:
-            batch["state"] = "EXPIRED"
-        elif batch["number"] in self.fails:
-            batch["state"] = "FAILED"
+        if batch.state == "RUNNING" and batch.number in self.expires:
+            batch.state = "EXPIRED"
+        elif batch.state == "RUNNING" and batch.number in self.fails:
+            batch.state = "FAILED"
         else:
-            for request in batch["requests"]:
-                batch["results"].append(await self._done(batch["model"], **request))
-                self.asked.append(request.get("metadata", {}).get("key"))
-            if self.by_file:
-                batch["file"] = f"files/{token_hex(6)}"
-                lines = [as_json(each) + b"\n" for each in self._results(batch)]
-                self.files[batch["file"]] = b"".join(lines)
-            batch["state"] = "SUCCEEDED"
+            await super().tick(id)
 
-    async def _done(self, model, request, metadata=None):
-        path, head = f"/v1beta/models/{model}:generateContent", {"x-goog-api-key": "k"}
-        status, body = await self.done(path, request, head)
-        named = {"metadata": metadata} if metadata else {}
+    def line(self, call, status, body):
+        named = {"metadata": {"key": call}} if call else {}
         if status == 200:
             return named | {"response": body}
         return named | {"error": {"code": RPC[status], "message": body["error"]["message"]}}
 
     def _results(self, batch):
-        return self.reversed(batch["results"], lambda each: "response" in each)
+        good, bad = self.lines(batch)
+        return [*good, *bad]
 
     def shown(self, batch):
         """The batch as the operation that it is; counts are texts."""
-        good = sum("response" in each for each in batch["results"])
-        total, state = str(len(batch["requests"])), batch["state"]
-        pending = {"pendingRequestCount": total} if state in STEPS else {}
+        good = sum(status == 200 for _, status, _ in batch.results)
+        total, state = str(len(batch.calls)), batch.state
+        pending = {"pendingRequestCount": total} if state in self.steps[:-1] else {}
         replied = {"successfulRequestCount": str(good)} if good else {}
         operation = {
-            "name": batch["id"],
+            "name": batch.id,
             "metadata": {
-                "@type": f"{PREFIX}GenerateContentBatch", "name": batch["id"],
-                "model": f"models/{batch['model']}", "displayName": batch["display"],
+                "@type": f"{PREFIX}GenerateContentBatch", "name": batch.id,
+                "model": f"models/{batch.model}", "displayName": batch.display,
                 "state": f"BATCH_STATE_{state}",
                 "batchStats": {"requestCount": total, **pending, **replied},
                 "createTime": "2026-11-25T00:00:00Z", "updateTime": "2026-11-25T00:00:00Z",
             },
-            "done": state not in STEPS,
+            "done": state not in self.steps[:-1],
         }  # fmt: skip
         if state == "SUCCEEDED":
-            output = {"inlinedResponses": {"inlinedResponses": self._results(batch)}}
-            output = {"responsesFile": batch["file"]} if self.by_file else output
+            output = {"responsesFile": batch.id.replace("batches", "files")}
+            if not self.by_file:
+                output = {"inlinedResponses": {"inlinedResponses": self._results(batch)}}
             operation["metadata"] |= {"output": output, "endTime": "2026-11-25T01:00:00Z"}
             operation["response"] = {"@type": f"{PREFIX}GenerateContentBatchOutput"} | output
         if state in ("CANCELLED", "FAILED"):
-            code = 1 if state == "CANCELLED" else self.fails[batch["number"]]
+            code = 1 if state == "CANCELLED" else self.fails[batch.number]
             operation["error"] = {"code": code, "message": f"the batch has {state.lower()}"}
         return operation
 

@@ -13,16 +13,19 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
 
+from agent_env.features.agents.apis.exchange import as_json
 from agent_env.features.agents.apis.messages import MessagesApi
 from tests.fake_server import Refusal
 from tests.features.batch.batch_server import Batching
 
 PATH = "/v1/messages/batches"
 ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+HEAD = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
 KINDS = ("processing", "succeeded", "errored", "canceled", "expired")
 
 
 class MessageBatchServer(Batching):
+    steps, works_in = ("in_progress", "replied", "ended"), "in_progress"
     codec = MessagesApi()
 
     def __init__(self, *args, most_calls=100_000, most_bytes=256_000_000, **kwargs):
@@ -45,13 +48,14 @@ class MessageBatchServer(Batching):
             case "GET", id:
                 return await self.look(id)
             case "GET", id, "results":
-                return self._results(self.batch(id))
+                if self.batch(id).state != "ended":
+                    raise Refusal(404, "results are not available before the batch has ended")
+                good, bad = self.lines(self.batch(id))
+                return b"".join(as_json(each) + b"\n" for each in (*good, *bad))
             case "POST", id, "cancel":
-                batch = self.batch(id)
-                if batch["processing_status"] == "in_progress":
-                    now = datetime.now(UTC).isoformat()
-                    batch |= {"processing_status": "canceling", "cancel_initiated_at": now}
-                return self.shown(batch)
+                if self.batch(id).state != "ended":
+                    self.batch(id).state = "canceling"
+                return self.shown(self.batch(id))
         raise Refusal(404, f"nothing at {http.method} {http.path}")
 
     def _create(self, data):
@@ -70,53 +74,45 @@ class MessageBatchServer(Batching):
                 raise Refusal(400, f"{what} '^[a-zA-Z0-9_-]{{1,64}}$'")
             if request["params"].get("stream"):
                 raise Refusal(400, f"requests.{n}.params.stream: is not supported in a batch")
-        if len({request["custom_id"] for request in body["requests"]}) < len(body["requests"]):
+        calls = {r["custom_id"]: ("/v1/messages", r["params"], HEAD) for r in body["requests"]}
+        if len(calls) < len(body["requests"]):
             raise Refusal(400, "requests: custom_id must be unique")
-        now = datetime.now(UTC)
-        return self.add(
-            f"msgbatch_{token_hex(6)}", type="message_batch", processing_status="in_progress",
-            created_at=now.isoformat(), expires_at=(now + timedelta(days=1)).isoformat(),
-            ended_at=None, archived_at=None, cancel_initiated_at=None, results_url=None,
-            requests=body["requests"],
-        )  # fmt: skip
+        calls = [(id, *request) for id, request in calls.items()]
+        return self.add(f"msgbatch_{token_hex(6)}", calls, made_at=datetime.now(UTC))
 
     def shown(self, batch):
-        counts = Counter(processing=len(batch["requests"]))
-        if batch["processing_status"] == "ended":
-            counts = Counter(each["result"]["type"] for each in batch["results"])
-        hidden = ("requests", "results", "number")
-        shown = {name: batch[name] for name in batch if name not in hidden}
-        return shown | {"request_counts": {kind: counts[kind] for kind in KINDS}}
+        state = "in_progress" if batch.state == "replied" else batch.state
+        counts = Counter(processing=len(batch.calls))
+        if state == "ended":
+            counts = Counter(_kind(status) for _, status, _ in batch.results)
+        at, url = batch.made_at, f"{self.url.removesuffix('/v1')}{PATH}/{batch.id}/results"
+        return {
+            "id": batch.id, "type": "message_batch", "processing_status": state,
+            "created_at": at.isoformat(), "expires_at": (at + timedelta(days=1)).isoformat(),
+            "ended_at": at.isoformat() if state == "ended" else None, "archived_at": None,
+            "cancel_initiated_at": at.isoformat() if state == "canceling" else None,
+            "results_url": url if state == "ended" else None,
+            "request_counts": {kind: counts[kind] for kind in KINDS},
+        }  # fmt: skip
 
     async def tick(self, id):
-        """One step of the batch: first its calls are done, and then it has ended."""
+        """First its calls are done, and then it has ended; a cancelled one has half of them."""
         batch = self.batch(id)
-        if batch["processing_status"] == "ended":
-            return
-        todo, has_results = batch["requests"], bool(batch["results"])
-        is_canceled = batch["processing_status"] == "canceling"
-        if not has_results:
-            part = len(todo) // 2 if is_canceled or batch["number"] in self.expires else len(todo)
-            for request in todo[:part]:
-                batch["results"].append(await self._done(request))
-                self.asked.append(request["custom_id"])
-            left = {"type": "canceled" if is_canceled else "expired"}
-            batch["results"] += [{"custom_id": r["custom_id"], "result": left} for r in todo[part:]]
-        if has_results or is_canceled:
-            url = f"{self.url.removesuffix('/v1')}{PATH}/{id}/results"
-            batch |= {"processing_status": "ended", "results_url": url}
-            batch["ended_at"] = datetime.now(UTC).isoformat()
+        if batch.state == "canceling":
+            if not batch.results:
+                await self.work(batch, "canceled")
+            batch.state = "ended"
+        await super().tick(id)
 
-    async def _done(self, request):
-        head = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
-        status, body = await self.done("/v1/messages", request["params"], head)
-        result = {"type": "succeeded", "message": body}
-        if status != 200:
-            result = {"type": "errored", "error": body | {"request_id": "req_1"}}
-        return {"custom_id": request["custom_id"], "result": result}
+    def line(self, call, status, body):
+        result = {"type": _kind(status)}
+        if status == 200:
+            result["message"] = body
+        elif body:
+            result["error"] = body | {"request_id": "req_1"}
+        return {"custom_id": call, "result": result}
 
-    def _results(self, batch):
-        if batch["processing_status"] != "ended":
-            raise Refusal(404, "results are not available before the batch has ended")
-        lines = self.reversed(batch["results"], lambda each: each["result"]["type"] == "succeeded")
-        return b"".join(json.dumps(each).encode() + b"\n" for each in lines)
+
+def _kind(status):
+    """Of a result; `status` is that of the reply, or why there is none."""
+    return status if isinstance(status, str) else "succeeded" if status == 200 else "errored"

@@ -272,10 +272,12 @@ def test_files_that_something_else_answers_need_no_server(server, tmp_path):
         for asked in wave.glob("ae-*.jsonl"):
             results = asked.with_suffix(".results.jsonl")
             if ".results" not in asked.name and not results.exists():
-                lines = [json.loads(line) for line in asked.read_text().splitlines()]
-                assert {line["url"] for line in lines} == {"/v1/chat/completions"}
-                replies = [asyncio.run(server.result(line)) for line in lines]
-                results.write_text("".join(json.dumps(line) + "\n" for line in replies))
+                replies = []
+                for line in map(json.loads, asked.read_text().splitlines()):
+                    assert line["url"] == "/v1/chat/completions"
+                    reply = asyncio.run(server.done(line["url"], line["body"], {}))
+                    replies.append(json.dumps(server.line(line["custom_id"], *reply)) + "\n")
+                results.write_text("".join(replies))
 
     resumed_to_its_end(run_by_files(wave, tmp_path / "r"), tmp_path / "r", answer)
     run(server, tmp_path / "live")
