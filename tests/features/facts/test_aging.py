@@ -1,7 +1,7 @@
 """The sealed web of a day: a reader of dates that shares nothing with the writer finds none that is
 later; a page is the one that it was."""
 
-import asyncio
+from contextlib import closing
 from datetime import date
 from functools import cache
 
@@ -51,8 +51,8 @@ def test_no_page_of_a_day_says_a_later_date_but_what_is_planned(world, day):
 
 def test_the_reader_finds_a_leak_that_is_planted(monkeypatch):
     monkeypatch.setattr(as_of, "_past", lambda end, today: end)
-    day = date(1995, 6, 1)
-    found = leaks(pages_of(AgingWorld(shipped_tables(), LEVELS["medium"]).on(day)), day)
+    world, day = AgingWorld(shipped_tables(), LEVELS["medium"]), date(1995, 6, 1)
+    found = leaks(pages_of(world.on(day)), day)
     assert "Presidency_of_Bill_Clinton" in found[0]
     assert "2001" in found[0]
     assert any("List_of_presidents" in leak and "2001" in leak for leak in found)
@@ -81,7 +81,7 @@ def page_on(day, title, world="shipped"):
     return None if sheet is None else sheet.text
 
 
-def test_each_day_is_rendered_alike_and_knows_no_later_one():
+async def test_each_day_is_rendered_alike_and_knows_no_later_one():
     title = "Presidency of Bill Clinton"
     assert page_on("1993-01-19", title) is None
     assert "a term that still lasts" in page_on("1995-06-01", title)
@@ -92,20 +92,19 @@ def test_each_day_is_rendered_alike_and_knows_no_later_one():
     assert "is planned and will begin on 11 July 1966 and end on 30 July 1966." in planned
     assert "still lasts" in page_on("1966-07-11", title)
     told = page_on("1966-07-30", title)
-    assert ("planned" in told, "still" in told, "July" in told) == (False, False, True)
-    hits = asyncio.run(worlds()["shipped"].on(date(1966, 7, 10)).search(title, 1))
-    assert hits[0].snippet.startswith("The men's football World Cup in England is planned")
+    assert [word in told for word in ("planned", "still", "July")] == [False, False, True]
+    (hit,) = await worlds()["shipped"].on(date(1966, 7, 10)).search(title, 1)
+    assert hit.snippet.startswith("The men's football World Cup in England is planned")
     text = page_on("1900-01-01", "Marie Curie")
-    assert "was born on" in text
-    assert ("died" in text, "Died" in text, "radioactivity" in text) == (False, False, False)
+    words = ("was born on", "died", "Died", "radioactivity")
+    assert [word in text for word in words] == [True, False, False, False]
     assert page_on("1880-01-01", "Marie Curie") is None
     assert "radioactivity" in page_on("1934-07-04", "Marie Curie")
     for day in (date(1948, 8, 1), date(2020, 1, 1)):
         sheets = worlds()["shipped"].on(day).sheets
         (news,) = (s for u, s in sheets.items() if "/1948/07/30/austerity-games" in u)
         assert news.text.splitlines()[1].endswith("began on Thursday, 29 July 1948.")
-    tables = make(20, 3, TdbenchOptions(rows=40)).tables
-    fresh = make_world(150, 6)
+    tables, fresh = make(20, 3, TdbenchOptions(rows=40)).tables, make_world(150, 6)
     for day in (DAYS[2], DAYS[0], DAYS[1]):
         then = [material_as_of(table, day) for table in tables]
         alone = list(render_all(tables_as_of(fresh, day), LEVELS["hard"], then))
@@ -115,7 +114,7 @@ def test_each_day_is_rendered_alike_and_knows_no_later_one():
     web = worlds()["fictional"].on(date(2200, 1, 1))
     assert not any("planned and" in s.text or "still lasts" in s.text for s in web.sheets.values())
     web = worlds()["shipped"].on(DAYS[1])
-    page = asyncio.run(web.fetch(next(iter(web.sheets)) + "#top"))
+    page = await web.fetch(next(iter(web.sheets)) + "#top")
     assert page.fetched_at == "1936-08-05T00:00:00Z"
 
 
@@ -128,24 +127,22 @@ def test_links_lead_to_pages_of_the_day(world):
 
 
 def test_built_worlds_are_known_again_or_built_for_one_day(tmp_path):
-    wanted = {"world": "fictional", "entities": 150, "seed": 6, "difficulty": "hard"}
-    build_web(BuildOptions(tmp_path / "f.db", **wanted), print)
-    web = open_sealed(tmp_path / "f.db", tmp_path / "unused.db")
-    found, made = web.on("1936-08-05"), AgingWorld(make_world(150, 6), LEVELS["hard"])
-    assert pages_of(found) == pages_of(made.on(date(1936, 8, 5)))
-    web.close()
+    wanted, day = {"world": "fictional", "entities": 150, "seed": 6}, date(1936, 8, 5)
+    files = (tmp_path / "f.db", tmp_path / "unused.db")
+    build_web(BuildOptions(files[0], difficulty="hard", **wanted), print)
+    with closing(open_sealed(*files)) as web:
+        made = AgingWorld(make_world(150, 6), LEVELS["hard"]).on(day)
+        assert pages_of(web.on(str(day))) == pages_of(made)
     (tmp_path / "f.facts.csv").unlink()
-    web = open_sealed(tmp_path / "f.db", tmp_path / "unused.db")
-    with pytest.raises(ConfigError, match=r"f\.db has other pages than its tables give"):
-        web.on("1936-08-05")
-    web.close()
-    wanted = {"world": "fictional", "entities": 150, "seed": 6}
-    built = build_web(BuildOptions(tmp_path / "d.db", today="1936-08-05", **wanted), print)
-    day = AgingWorld(make_world(150, 6), LEVELS["medium"]).on(date(1936, 8, 5))
-    assert (built.pages, built.facts) == (len(day.sheets), None)
+    other = pytest.raises(ConfigError, match=r"f\.db has other pages than its tables give")
+    with closing(open_sealed(*files)) as web, other:
+        web.on(str(day))
+    built = build_web(BuildOptions(tmp_path / "d.db", today=str(day), **wanted), print)
+    made = AgingWorld(make_world(150, 6), LEVELS["medium"]).on(day)
+    assert (built.pages, built.facts) == (len(made.sheets), None)
 
 
-def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
+async def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
     monkeypatch.setattr(sealed, "KEPT_DAYS", 1)
     days = ("1989-06-01", "2015-06-01")
     options = RunOptions(
@@ -153,9 +150,8 @@ def test_a_run_on_a_day_reads_that_days_pages(tmp_path, monkeypatch):
         options=("rows=40", "domains=offices", "kinds=current", "book=closed"),
         features={"clock": ClockOptions(today=days)},
     )  # fmt: skip
-    folder = asyncio.run(start_run(options, QUIET))
     read = {day: [] for day in days}
-    for episode in episodes_of(folder, print):
+    for episode in episodes_of(await start_run(options, QUIET), print):
         texts = [message.content for message in episode.messages if message.role == "tool"]
         read[episode.condition.removeprefix("web~on-")] += texts
     for day, texts in read.items():

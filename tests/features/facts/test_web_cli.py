@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import pytest
 
-from agent_env.cli.app import app
 from agent_env.episodes.trace.lines import read_trace
 from agent_env.errors import ConfigError
 from agent_env.records.trace_events import ToolCalled
@@ -19,13 +18,13 @@ from agent_env.testing import page
 from agent_env.web.extract import extract
 from agent_env.web.page_store import SqlitePages
 from agent_env.wiring.web import WebOptions
-from tests.commands import agent_env
+from tests.commands import typed
 from tests.noting_server import answering
 from tests.plans import QUIET
 
 pytestmark = pytest.mark.usefixtures("hurried")
 KEY = "planted-0123456789-Zq"
-WEB = ("run", "time-puzzles", "--limit", "1", "--condition", "web")
+WEB = "run time-puzzles --limit 1 --condition web"
 
 
 class LocalWeb(BaseHTTPRequestHandler):
@@ -113,27 +112,26 @@ def recorded(tmp_path_factory):
     """A run that recorded the local web, which is gone when it ends."""
     out = tmp_path_factory.mktemp("web") / "recorded"
     with local_web() as site:
-        done = agent_env(
-            *WEB, "--web", "record", "--search", f"serper=http://{site}", "--allow-host", site,
-            "--out", str(out), env={"SERPER_API_KEY": KEY},
-        )  # fmt: skip
+        line = f"{WEB} --web record --search serper=http://{site} --allow-host {site} --out {{}}"
+        done = typed(line, out, env={"SERPER_API_KEY": KEY})
     assert done.returncode == 0, done.stderr
     assert "search failed: serper sent text/html instead of search results" in done.stderr
     LocalWeb.recorded = (*LocalWeb.asked,)
     return out
 
 
-def run_here(out, pages, search=None, seed=1):
+async def run_here(out, pages, search=None, seed=1):
     """A frozen run in this process, which is quicker."""
     web = WebOptions(mode="frozen", pages=pages, search=search)
     options = RunOptions("time-puzzles", conditions=("web",), limit=1, out=out, web=web, seed=seed)
-    asyncio.run(start_run(options, QUIET))
+    await start_run(options, QUIET)
 
 
-def told_by(capsys, *arguments):
-    """What a command prints, in this process."""
-    app([str(argument) for argument in arguments], standalone_mode=False)
-    return capsys.readouterr().out
+def told(line, *values):
+    """What a command prints."""
+    done = typed(line, *values)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def results(run):
@@ -151,31 +149,27 @@ def results(run):
 
 def test_a_frozen_run_with_the_web_gone_gives_the_same_tool_results(recorded, tmp_path):
     asked = [*LocalWeb.asked, *LocalWeb.searches]
-    done = agent_env(
-        *WEB, "--web", "frozen", "--pages", str(recorded), "--out", str(tmp_path / "f")
-    )
-    assert done.returncode == 0, done.stderr
+    told(f"{WEB} --web frozen --pages {{}} --out {{}}", recorded, tmp_path / "f")
     before, after = results(recorded), results(tmp_path / "f")
     assert before == after
     assert sum(map(len, before.values())) > 20
     assert [*LocalWeb.asked, *LocalWeb.searches] == asked
     frozen, live = Run(tmp_path / "f").manifest, Run(recorded).manifest
     assert (frozen.web, live.web) == ("frozen", "record")
-    assert frozen.web_settings.search == "serper"
-    assert frozen.web_settings.index is None
-    assert frozen.web_settings.pages_digest == live.web_settings.pages_digest
-    assert len(frozen.web_settings.pages_digest or "") == 64
+    settings = frozen.web_settings
+    assert (settings.search, settings.index) == ("serper", None)
+    assert settings.pages_digest == live.web_settings.pages_digest
+    assert len(settings.pages_digest) == 64
 
 
 def test_ill_sites_are_tool_errors_keys_stand_nowhere_and_pages_are_asked_for_once(recorded):
-    told = "\n".join(str(result) for calls in results(recorded).values() for _, result in calls)
+    text = "\n".join(str(result) for calls in results(recorded).values() for _, result in calls)
     for said in (
         "redirects in a loop", "larger than 8 MB", "endless tiny pieces",
         "not compressed as announced", "answered 404 Not Found", "is not on the public internet",
-        "serper sent text/html instead of search results",
+        "serper sent text/html instead of search results", "café",
     ):  # fmt: skip
-        assert said in told, said
-    assert "café" in told
+        assert said in text, said
     assert all(calls for calls in results(recorded).values())
     for file in recorded.rglob("*"):
         assert not file.is_file() or KEY.encode() not in file.read_bytes(), file
@@ -183,29 +177,29 @@ def test_ill_sites_are_tool_errors_keys_stand_nowhere_and_pages_are_asked_for_on
     assert len(pages) == len(set(pages)) > 3
 
 
-def test_a_frozen_run_of_other_puzzles_misses_and_says_so(recorded, tmp_path):
-    run_here(tmp_path / "f", recorded / "pages.db", seed=5)
+async def test_a_frozen_run_of_other_puzzles_misses_and_says_so(recorded, tmp_path):
+    await run_here(tmp_path / "f", recorded / "pages.db", seed=5)
     assert "this search is not stored" in str(results(tmp_path / "f"))
-    run_here(tmp_path / "s", recorded, search="stored", seed=5)
+    await run_here(tmp_path / "s", recorded, search="stored", seed=5)
     assert "is not among" not in str(results(tmp_path / "s"))
 
 
-def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded, tmp_path):
+async def test_a_run_is_resumed_with_the_pages_that_it_began_with(recorded, tmp_path):
     pages, out = tmp_path / "own.db", tmp_path / "f"
     pages.write_bytes((recorded / "pages.db").read_bytes())
-    run_here(out, pages)
-    run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
+    await run_here(out, pages)
+    await run_here(tmp_path / "g", out)  # the store of a run is the one that its run.json names
     assert Run(tmp_path / "g").manifest.web_settings.pages == str(pages)
     trace = next(Run(out).traces())
     lines, before = trace.read_bytes().splitlines(keepends=True), results(out)
     trace.write_bytes(b"".join(lines[:4]))
-    asyncio.run(run_episodes(Run(out), None, QUIET))
+    await run_episodes(Run(out), None, QUIET)
     assert results(out) == before
     change(pages, "UPDATE fetches SET title = 'changed' WHERE body IS NOT NULL")
-    asyncio.run(run_episodes(Run(out), None, QUIET))  # nothing is left to run with other pages
+    await run_episodes(Run(out), None, QUIET)  # nothing is left to run with other pages
     trace.write_bytes(b"".join(lines[:4]))
     with pytest.raises(ConfigError, match="began with other pages"):
-        asyncio.run(run_episodes(Run(out), None, QUIET))
+        await run_episodes(Run(out), None, QUIET)
 
 
 def change(file, statement):
@@ -215,7 +209,7 @@ def change(file, statement):
     store.close()
 
 
-def test_a_run_as_of_a_day_withholds_undated_pages_or_counts_them(tmp_path, capsys, monkeypatch):
+def test_a_run_as_of_a_day_withholds_undated_pages_or_counts_them(tmp_path, monkeypatch):
     """The pages of the local web bear no date, and are fetched long after that day."""
     monkeypatch.setenv("SERPER_API_KEY", KEY)
     runs = {}
@@ -235,16 +229,15 @@ def test_a_run_as_of_a_day_withholds_undated_pages_or_counts_them(tmp_path, caps
         settings = Run(tmp_path / name).manifest.web_settings
         assert (settings.as_of, settings.undated) == ("2015-01-01", undated or "withhold")
     assert runs == {"withheld": {(True, True)}, "counted": {(False, True)}}
-    told = told_by(capsys, "compare", *(tmp_path / name for name in runs), "--json")
-    withheld, counted = json.loads(told)["as-of"]["rows"]
-    assert (withheld["as of"], withheld["pages shown"], withheld["samples judged"]) == (
-        "2015-01-01", 0, 0,
-    )  # fmt: skip
+    shown = told("compare {} {} --json", *(tmp_path / name for name in runs))
+    withheld, counted = json.loads(shown)["as-of"]["rows"]
+    assert (withheld["as of"], withheld["pages shown"]) == ("2015-01-01", 0)
+    assert withheld["samples judged"] == 0
     assert withheld["withheld: undated"] == counted["pages shown"] == counted["of these undated"]
     assert (counted["withheld: undated"], counted["samples judged"]) == (0, 1)
 
 
-def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, capsys):
+def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path):
     file = tmp_path / "pages.db"
     store = SqlitePages(file)
     made = {
@@ -257,7 +250,7 @@ def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, 
         for name, body in made.items()
     )
     store.close()
-    assert told_by(capsys, "web", "pages", "leaks", file, "--as-of", "2020-06-30") == (
+    assert told("web pages leaks {} --as-of 2020-06-30", file) == (
         "pages                  4\ndated later            1\nchanged later          1\n"
         "undated                1\nmentioning later days  1\n"
         "later,changed  https://a.example/changed  2024-01-01 modified (meta)\n"
@@ -265,27 +258,25 @@ def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path, 
         "In 2022 he became mayor.\n"
         "undated  https://a.example/undated\n"
     )
-    shown = told_by(capsys, "web", "pages", "leaks", file, "--as-of", "2026-01-01", "--json")
-    assert json.loads(shown)["flagged"] == []
+    later = told("web pages leaks {} --as-of 2026-01-01 --json", file)
+    assert json.loads(later)["flagged"] == []
 
 
-def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path, capsys):
-    listed = told_by(capsys, "web", "pages", "list", recorded, "--json").splitlines()
+def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path):
+    listed = told("web pages list {} --json", recorded).splitlines()
     first = next(row for row in map(json.loads, listed) if row["digest"])
-    shown = told_by(capsys, "web", "pages", "show", recorded, first["digest"][:10])
+    shown = told(f"web pages show {{}} {first['digest'][:10]}", recorded)
     assert f"asked: {first['asked']}" in shown
     assert "The war began on 2 April 1982. café" in shown
-    searches = told_by(capsys, "web", "pages", "list", recorded, "--searches")
+    searches = told("web pages list {} --searches", recorded)
     assert f"serper  5  {LocalWeb.searches[0]}  " in searches
     warc, copy, merged = (tmp_path / name for name in ("x.warc.gz", "copy.db", "all.db"))
-    assert str(warc) in told_by(capsys, "web", "pages", "export", recorded, warc)
-    assert " 0 left out" in told_by(capsys, "web", "pages", "import", copy, warc)
-    done = told_by(capsys, "web", "pages", "merge", merged, recorded, copy)
+    assert str(warc) in told("web pages export {} {}", recorded, warc)
+    assert " 0 left out" in told("web pages import {} {}", copy, warc)
+    done = told("web pages merge {} {} {}", merged, recorded, copy)
     assert done.endswith("copy.db: 0 pages and 0 searches were new, 0 differ from what stands\n")
-    held = [
-        json.loads(told_by(capsys, "web", "pages", "verify", file, "--json"))
-        for file in (recorded, copy, merged)
-    ]
+    files = (recorded, copy, merged)
+    held = [json.loads(told("web pages verify {} --json", file)) for file in files]
     sources = [[source["name"] for source in one.pop("sources")] for one in held]
     assert sources == [[], ["x.warc.gz"], ["x.warc.gz"]]
     assert held[0] == held[1] == held[2]
@@ -294,8 +285,7 @@ def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path, caps
     file = tmp_path / "broken.db"
     file.write_bytes((recorded / "pages.db").read_bytes())
     change(file, "UPDATE bodies SET body = x'00' WHERE rowid = 1")
-    done = agent_env("web", "pages", "verify", str(file))
-    assert done.returncode == 1
-    assert "cannot be unpacked" in done.stdout
-    missing = agent_env("web", "pages", "show", str(file), "https://no.example/")
+    done = typed("web pages verify {}", file)
+    assert (done.returncode, "cannot be unpacked" in done.stdout) == (1, True)
+    missing = typed("web pages show {} https://no.example/", file)
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)

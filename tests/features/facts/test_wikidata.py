@@ -10,12 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from agent_env.errors import ConfigError, SearchError
-from agent_env.features.facts.wikidata import (
-    ImportedTable,
-    QueryService,
-    import_wikidata,
-    parse_kinds,
-)
+from agent_env.features.facts.wikidata import QueryService, import_wikidata, parse_kinds
 from agent_env.web.providers.client import Patience
 from agent_env.wiring.trust import own_call
 
@@ -43,11 +38,8 @@ class FakeService:
     """Knows battles Q1, Q2, … with one day each; gives `troubles` first, by number of request."""
 
     def __init__(self, battles, troubles=None):
-        self.battles = battles
-        self.troubles = dict(troubles or {})
-        self.queries = []
-        self.held = []
-        self.heads = []
+        self.battles, self.troubles = battles, dict(troubles or {})
+        self.queries, self.held, self.heads = [], [], []
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -84,11 +76,10 @@ class FakeService:
         return results(rows[::-1])  # in whatever order
 
     def _time(self, day):
-        xsd = "http://www.w3.org/2001/XMLSchema#"
-        value = f"{day}T00:00:00Z"
+        xsd, time = "http://www.w3.org/2001/XMLSchema#", f"{day}T00:00:00Z"
         return {
             "bound": {"type": "literal", "value": "point"},
-            "time": {"type": "literal", "datatype": f"{xsd}dateTime", "value": value},
+            "time": {"type": "literal", "datatype": f"{xsd}dateTime", "value": time},
             "precision": {"type": "literal", "datatype": f"{xsd}integer", "value": "11"},
             "calendar": uri("Q1985727"),
         }
@@ -97,52 +88,42 @@ class FakeService:
 BATTLES = {f"Q{n}": f"18{n:02d}-06-18" for n in range(10, 15)}
 
 
-def build(folder, troubles=None, limit=100, page_size=2, battles=BATTLES, patience=QUICK):
-    """The import and the service it asked; always from the same address."""
-
-    async def run():
-        async with FakeService(battles, troubles) as service:
-            try:
-                return await import_wikidata(
-                    folder / "out.csv", ["battle"], limit, NOW, service.url, contact="me@x.example",
-                    page_size=page_size, patience=patience,
-                ), service  # fmt: skip
-            except SearchError as exc:
-                return exc, service
-
-    return asyncio.run(run())
+async def build(folder, troubles=None, limit=100, page_size=2, battles=BATTLES, patience=QUICK):
+    """The import and the service it asked."""
+    async with FakeService(battles, troubles) as service:
+        try:
+            return await import_wikidata(
+                folder / "out.csv", ["battle"], limit, NOW, service.url, contact="me@x.example",
+                page_size=page_size, patience=patience,
+            ), service  # fmt: skip
+        except SearchError as exc:
+            return exc, service
 
 
-def built(found):
-    assert isinstance(found, ImportedTable)
-    return found
-
-
-def test_pages_make_one_table_at_the_servers_own_time(tmp_path):
-    done, service = build(tmp_path)
+async def test_pages_make_one_table_at_the_servers_own_time(tmp_path):
+    done, service = await build(tmp_path)
     assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
         "event,kind,summary,hint,start,end,multi_year_spans,source",
         "the Battle of Place Q10,battle,,,1810-06-18,1810-06-18,,Wikidata Q10",
         "the Battle of Place Q11,battle,,,1811-06-18,1811-06-18,,Wikidata Q11",
     ]
-    assert (built(done).events, built(done).pages, len(service.queries)) == (5, 3, 6)
+    assert (done.events, done.pages, len(service.queries)) == (5, 3, 6)
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
-    _, service = build(tmp_path)
     lists = [query for query in service.queries if "LIMIT 2" in query]
     afters = [re.search(r'> "(.*)"', query)[1] for query in lists]
     assert afters == ["", f"{ENTITY}Q11", f"{ENTITY}Q13"]
     assert "wdt:P31/wdt:P279* wd:Q178561" in lists[0]
     assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.heads[0], re.I)
     assert "accept: application/sparql-results+json" in service.heads[0].lower()
-    done, service = build(tmp_path, limit=3)
-    assert (built(done).events, built(done).pages, len(service.queries)) == (3, 2, 4)
+    done, service = await build(tmp_path, limit=3)
+    assert (done.events, done.pages, len(service.queries)) == (3, 2, 4)
     busy = reply(b"Too many requests", "429 Too Many Requests", "Retry-After: 1\r\n", "text")
     began = time.monotonic()
-    done, service = build(tmp_path, {3: busy})
+    done, service = await build(tmp_path, {3: busy})
     assert time.monotonic() - began >= 1.0
-    assert (built(done).events, len(service.queries)) == (5, 7)
+    assert (done.events, len(service.queries)) == (5, 7)
     dates = "Date: Sat, 31 Jan 2026 10:00:00 GMT\r\nRetry-After: Sat, 31 Jan 2026 11:00:00 GMT\r\n"
-    done, service = build(tmp_path, {1: reply(b"", "503 Service Unavailable", dates)})
+    done, service = await build(tmp_path, {1: reply(b"", "503 Service Unavailable", dates)})
     assert str(done).startswith(
         f"{service.url} answered 503 (asked once); it asks to wait 3600 s; what came so far is kept"
     )
@@ -161,12 +142,12 @@ def test_pages_make_one_table_at_the_servers_own_time(tmp_path):
         b"",
     ],
 )  # fmt: skip
-def test_a_passing_failure_costs_nothing(tmp_path, trouble):
-    done, service = build(tmp_path, {2: trouble, 5: trouble})
-    assert (built(done).events, len(service.queries)) == (5, 8)
+async def test_a_passing_failure_costs_nothing(tmp_path, trouble):
+    done, service = await build(tmp_path, {2: trouble, 5: trouble})
+    assert (done.events, len(service.queries)) == (5, 8)
 
 
-def test_nonsense_gives_no_row_and_silence_is_given_up(tmp_path):
+async def test_nonsense_gives_no_row_and_silence_is_given_up(tmp_path):
     odd = [
         {"item": uri("Q10"), "name": {"value": "Battle of \ud800", "xml:lang": 7}},
         {"item": uri("Q10"), "about": {"value": ["\ud800"], "xml:lang": "en"}},
@@ -175,46 +156,40 @@ def test_nonsense_gives_no_row_and_silence_is_given_up(tmp_path):
         {"item": uri("Q99"), "bound": {"value": "start"}},
         {"name": {}},
     ]
-    done, _ = build(tmp_path, {2: reply(results(odd))})
-    assert built(done).left_out == {"no name in the languages asked for": 2}
+    done, _ = await build(tmp_path, {2: reply(results(odd))})
+    assert done.left_out == {"no name in the languages asked for": 2}
     patience = Patience(attempts=2, first_wait_s=0.01, longest_wait_s=1.0, timeout_s=0.2)
-    done, _ = build(tmp_path, {1: b"hang", 2: b"hang"}, patience=patience)
+    done, _ = await build(tmp_path, {1: b"hang", 2: b"hang"}, patience=patience)
     assert "did not answer within 0.2 s (asked 2 times)" in str(done)
 
 
-def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path):
+async def test_after_a_failure_the_same_command_goes_on_where_it_was(tmp_path):
     down = {number: reply(HTML, "500 Internal Server Error", kind="html") for number in range(3, 7)}
+    out = tmp_path / "out.csv"
+    async with FakeService(BATTLES, down) as service:
 
-    async def run():
-        async with FakeService(BATTLES, down) as service:
-            out = tmp_path / "out.csv"
-            for attempt in (1, 2):
-                importing = import_wikidata(
-                    out, ["battle"], 100, NOW, service.url, page_size=2, patience=QUICK
-                )
-                if attempt == 1:
-                    with pytest.raises(SearchError, match=r"answered 500 \(asked 4 times\)"):
-                        await importing
-                    assert not out.exists()
-                    assert len(service.queries) == 6
-                else:
-                    assert (await importing).events == 5
-            assert len(service.queries) == 10  # the first page was not asked for again
+        def importing():
+            how = {"page_size": 2, "patience": QUICK}
+            return import_wikidata(out, ["battle"], 100, NOW, service.url, **how)
 
-    asyncio.run(run())
+        with pytest.raises(SearchError, match=r"answered 500 \(asked 4 times\)"):
+            await importing()
+        assert (out.exists(), len(service.queries)) == (False, 6)
+        assert (await importing()).events == 5
+        assert len(service.queries) == 10  # the first page was not asked for again
 
 
-def test_services_that_know_nothing_refuse_or_repeat_are_told(tmp_path):
+async def test_services_that_know_nothing_refuse_or_repeat_are_told(tmp_path):
     with pytest.raises(ConfigError, match="no event to be had of the kinds battle; left out: none"):
-        build(tmp_path, battles={})
+        await build(tmp_path, battles={})
     assert list(tmp_path.iterdir()) == []
     no = reply(b"Requests must\nname a contact", "403 Forbidden", kind="text")
-    done, service = build(tmp_path, {1: no})
+    done, service = await build(tmp_path, {1: no})
     assert "answered 403: Requests must name a contact; give a --contact" in str(done)
     assert len(service.queries) == 1
     same = reply(results([{"item": uri("Q10")}, {"item": uri("Q11")}]))
     (tmp_path / "again").mkdir()
-    done, _ = build(tmp_path / "again", {1: same, 3: same})
+    done, _ = await build(tmp_path / "again", {1: same, 3: same})
     assert "gives the same items again; it cannot be paged" in str(done)
 
 

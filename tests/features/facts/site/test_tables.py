@@ -42,30 +42,25 @@ def rendered(level):
 def test_rows_have_pages_proofs_and_misleading_copies():
     pages = {page.title: page.rows for page in TablePages(OFFICES)}
     assert pages == {
-        "Arland": (2, 0, 1),
-        "Borland": (3,),
-        "President": (0, 1, 3),
-        "Chancellor": (2,),
-        "Ada Berg": (2, 0),
-        "Carl Dahl": (1,),
-        "Eva | Fors": (3,),
-        "Arland, President": (0, 1),
+        "Arland": (2, 0, 1), "Borland": (3,), "President": (0, 1, 3), "Chancellor": (2,),
+        "Ada Berg": (2, 0), "Carl Dahl": (1,), "Eva | Fors": (3,), "Arland, President": (0, 1),
         "Arland, Ada Berg": (2, 0),
-    }
-    (sheet,) = (s for s in table_pages(OFFICES, LEVELS["easy"]) if s.title == "Arland, President")
+    }  # fmt: skip
+    made = list(table_pages(OFFICES, LEVELS["easy"]))
+    sheets = {sheet.title: sheet for sheet in made}
+    assert len(sheets) == len(made)
+    sheet = sheets["Arland, President"]
     assert sheet.text.splitlines()[0] == (
         "Arland, President. All 2 entries under country Arland and role President in the list of "
         "offices, earliest first."
     )
-    assert sheet.rows[0] == ("No.", "country", "role", "name", "from", "until")
-    first, second = sheet.rows[1:]
+    head, first, second = sheet.rows
+    assert head == ("No.", "country", "role", "name", "from", "until")
     assert first[:4] == ("1", "Arland", "President", "Ada Berg")
     assert stands_in("1992-05-28", first[4])
     assert stands_in("1999-05-18", first[5])
     assert (second[3], second[5]) == ("Carl Dahl", "still")
-    assert ("Ada Berg", next(p.url for p in TablePages(OFFICES) if p.title == "Ada Berg")) in (
-        sheet.links
-    )
+    assert ("Ada Berg", sheets["Ada Berg"].url) in sheet.links
     rows = tuple(("x", f"n{n}", str(1900 + n), str(1901 + n)) for n in range(61))
     table = MaterialTable(name="t", columns=("a", "b", "start", "end"), rows=rows)
     pages = TablePages(table)
@@ -74,22 +69,21 @@ def test_rows_have_pages_proofs_and_misleading_copies():
     assert pages.stating({"a": "x"}) == ()
     none = [s for s in questions().samples if s.cardinality == "none" and s.kind == "relation"]
     assert len(none) > 3
+    tables = {table.digest: table for table in questions().tables}
     for sample in none:
-        table = next(t for t in questions().tables if t.digest == sample.materials[0])
         (proof,) = sample.proofs
-        starts = {str(table.rows[place][-2]) for place in sample.relevant[0]}
-        assert starts <= set(proof.dates)
-        assert proof.used == ()
+        rows = tables[sample.materials[0]].rows
+        starts = {str(rows[place][-2]) for place in sample.relevant[0]}
+        assert (starts - set(proof.dates), proof.used) == (set(), ())
     counts = []
     for level in LEVELS:
-        sheets = rendered(level).values()
-        copies = [s for s in sheets if s.url.startswith("https://copies.example/")]
-        things = [s for s in sheets if s.url.startswith("https://things.example/")]
+        copies, things, own = (
+            [s for s in rendered(level).values() if s.url.startswith(f"https://{site}.example/")]
+            for site in ("copies", "things", "tables")
+        )
         assert all("is an old version, kept as it stood on " in s.text for s in copies)
         assert all(" named after " in s.text for s in things)
-        assert {s.title for s in (*copies, *things)} <= {
-            s.title for s in sheets if s.url.startswith("https://tables.example/")
-        }
+        assert {s.title for s in (*copies, *things)} <= {s.title for s in own}
         counts.append(len(copies) + len(things))
     assert counts[0] == 0 < counts[1] < counts[2]
     rows = tuple(("x", f"n{n}", f"{1900 + n}-01-01", f"{1901 + n}-01-01") for n in range(5))

@@ -5,23 +5,16 @@ import pytest
 from agent_env.features.facts.tables.event_names import is_clause, is_point, years_of
 from agent_env.features.facts.tables.tables import shipped_tables
 
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Ada Byron was the Countess of Lovelace",
-        "Wilhelmine Reichard became a balloonist",
-        "Johan Cruyff played for Ajax",
-        "Emmy Noether worked at Bryn Mawr College",
-        "the Hanse owned the Steelyard in London",
-        "Marie Curie held a chair at the Sorbonne",
-    ],
+ADA = "Ada Byron was the Countess of Lovelace"
+CLAUSES = (
+    f"{ADA}|Wilhelmine Reichard became a balloonist|Johan Cruyff played for Ajax"
+    "|Emmy Noether worked at Bryn Mawr College|the Hanse owned the Steelyard in London"
+    "|Marie Curie held a chair at the Sorbonne"
 )
-def test_a_name_with_a_verb_of_its_own_is_a_clause(name):
-    assert is_clause(name)
 
 
-def test_no_name_or_hint_of_the_shipped_table_is_a_clause():
+def test_a_name_with_a_verb_of_its_own_is_a_clause_and_none_of_the_shipped_table_is():
+    assert [name for name in CLAUSES.split("|") if not is_clause(name)] == []
     rows = shipped_tables().events
     names = [name for row in rows for name in (row.event, row.hint) if name]
     assert [name for name in names if is_clause(name)] == []
@@ -30,7 +23,7 @@ def test_no_name_or_hint_of_the_shipped_table_is_a_clause():
 @pytest.mark.parametrize(
     ("name", "kind", "over"),
     [
-        ("Ada Byron was the Countess of Lovelace", "event", True),
+        (ADA, "event", True),
         ("Ada Byron is the Countess of Lovelace", "event", False),
         ("the Treaty of Ghent", "treaty", True),
         ("the reign of Nobody", "reign", False),
@@ -41,13 +34,7 @@ def test_past_clauses_and_points_in_time_do_not_last_still(name, kind, over):
     assert is_point(name, kind) is over
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("the reign of Charles X", "That year saw at least part of the reign of Charles X."),
-        ("Ada Byron was the Countess of Lovelace",
-         "For at least part of that year, Ada Byron was the Countess of Lovelace."),
-    ],
-)  # fmt: skip
-def test_the_years_of_a_noun_and_of_a_clause(name, text):
-    assert years_of(name) == text
+def test_the_years_of_a_noun_and_of_a_clause():
+    reign = "the reign of Charles X"
+    assert years_of(reign) == f"That year saw at least part of {reign}."
+    assert years_of(ADA) == f"For at least part of that year, {ADA}."

@@ -10,12 +10,8 @@ import pyarrow.parquet
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError, DatasetErrors
-from agent_env.features.facts.tables.table_files import (
-    TableOptions,
-    cell_text,
-    checked_rows,
-    read_table_file,
-)
+from agent_env.features.facts.tables import table_files
+from agent_env.features.facts.tables.table_files import cell_text, read_table_file
 from agent_env.worker import child
 from agent_env.worker.wire import JOBS
 
@@ -26,7 +22,7 @@ ROWS = [("Æthelstan", "924"), ("Eadred", "946")]
 
 
 def texts(file, **options):
-    source = read_table_file(file, TableOptions.model_validate(options))
+    source = read_table_file(file, table_files.TableOptions.model_validate(options))
     assert source.columns == ("king", "from")
     return [tuple(cell_text(row.cells[name]) for name in source.columns) for row in source.rows]
 
@@ -58,9 +54,10 @@ def test_all_kinds_of_files_give_the_same_rows(tmp_path):
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
 def test_separator_and_encoding_are_found(tmp_path, separator, encoding):
-    (tmp_path / "t.csv").write_bytes(csv_text(separator).encode(encoding))
-    assert texts(tmp_path / "t.csv") == ROWS
-    notes = read_table_file(tmp_path / "t.csv").notes
+    file = tmp_path / "t.csv"
+    file.write_bytes(csv_text(separator).encode(encoding))
+    assert texts(file) == ROWS
+    notes = read_table_file(file).notes
     assert ("encoding cp1252" in " ".join(notes)) == (encoding == "cp1252")
     assert any("separated by" in note for note in notes) == (separator != ",")
 
@@ -72,20 +69,17 @@ def test_encodings_rows_and_missing_values(tmp_path):
         read_table_file(file)
     assert texts(file, encoding="cp1251") == [("Борис", "1598")]
     with pytest.raises(ConfigError, match="encoding 'martian' is unknown"):
-        read_table_file(file, TableOptions(encoding="martian"))
+        texts(file, encoding="martian")
     with pytest.raises(DatasetError, match=r"t\.csv:2: byte 0xc1 is not utf-8; name another"):
-        read_table_file(file, TableOptions(encoding="utf-8"))
+        texts(file, encoding="utf-8")
     file.write_text("king;from\na;1;2\nb\nc;3\n")
     with pytest.raises(DatasetErrors) as caught:
-        checked_rows(file, read_table_file(file))
-    assert caught.value.lines == (
-        f"{file}:2: 3 cells under 2 columns; quote cells that hold semicolons",
-        f"{file}:3: 1 cells under 2 columns; quote cells that hold semicolons",
-    )
+        table_files.checked_rows(file, read_table_file(file))
+    quote = "cells under 2 columns; quote cells that hold semicolons"
+    assert caught.value.lines == (f"{file}:2: 3 {quote}", f"{file}:3: 1 {quote}")
     values = [None, float("nan"), DAY, DAY.replace(hour=12), " a  b ", 3]
-    assert [cell_text(value) for value in values] == [
-        "", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3",
-    ]  # fmt: skip
+    read = ["", "", "2001-05-03", "2001-05-03T12:00:00+00:00", "a b", "3"]
+    assert [cell_text(value) for value in values] == read
     cells = {
         "id": ["a", "b"],
         "score": [1, 0.5],
@@ -95,7 +89,7 @@ def test_encodings_rows_and_missing_values(tmp_path):
     }
     pyarrow.parquet.write_table(pyarrow.table(cells), tmp_path / "t.parquet")
     source = read_table_file(tmp_path / "t.parquet")
-    assert source.columns == ("id", "score", "day", "at", "names")
+    assert source.columns == tuple(cells)
     assert [(row.line, row.cells) for row in source.rows] == [
         (1, {"id": "a", "score": 1.0, "day": "2024-02-29", "at": "2001-05-03T12:00:00",
              "names": ["x", "y"]}),

@@ -7,27 +7,16 @@ from random import Random
 import pytest
 
 from agent_env.errors import ConfigError
+from agent_env.features.facts.tables import temporal_table as tables
 from agent_env.features.facts.tables.table_records import load_table
-from agent_env.features.facts.tables.temporal_table import (
-    TemporalRow,
-    TemporalTable,
-    Tfd,
-    as_of,
-    closure,
-    coalesced,
-    coarser,
-    joined_tfds,
-    natural_join,
-    snapshot,
-    tfd_violations,
-)
+from agent_env.features.facts.tables.temporal_table import Tfd, natural_join, snapshot
 
 D = date.fromisoformat
 
 
 def table(name, columns, *rows):
-    made = (TemporalRow(tuple(v.split()), D(s), D(e) if e else None) for v, s, e in rows)
-    return TemporalTable(name, tuple(columns.split()), tuple(made))
+    made = (tables.TemporalRow(tuple(v.split()), D(s), D(e) if e else None) for v, s, e in rows)
+    return tables.TemporalTable(name, tuple(columns.split()), tuple(made))
 
 
 LEADERS = table(
@@ -41,32 +30,29 @@ LEADERS = table(
 
 
 def test_rows_and_dependencies_go_by_day(tmp_path):
-    merged = [row for row in coalesced(LEADERS).rows if row.values[1] == "Obama"]
+    merged = [row for row in tables.coalesced(LEADERS).rows if row.values[1] == "Obama"]
     assert [(row.start, row.end) for row in merged] == [(D("2009-01-20"), D("2017-01-20"))]
-    known = as_of(LEADERS, D("2005-01-01"))
+    known = tables.as_of(LEADERS, D("2005-01-01"))
     assert [(row.values[1], row.end) for row in known.rows] == [("Bush", None), ("Chirac", None)]
     assert [row.values[1] for row in snapshot(LEADERS, D("2009-01-20"))] == ["Obama"]
-    cut, gone = coarser(
-        table("t", "a", ("x", "2001-02-03", "2001-05-01"), ("y", "2001-02-03", "2002-01-01")),
-        "year",
-    )
-    assert gone == 1
-    assert [(row.start, row.end) for row in cut.rows] == [(D("2001-01-01"), D("2002-01-01"))]
+    spans = ("x", "2001-02-03", "2001-05-01"), ("y", "2001-02-03", "2002-01-01")
+    cut, gone = tables.coarser(table("t", "a", *spans), "year")
+    (row,) = cut.rows
+    assert (gone, row.start, row.end) == (1, D("2001-01-01"), D("2002-01-01"))
     file = tmp_path / "t.csv"
     file.write_text("who,start,end\nA,2001-02,2003-12\n")
     (row,) = load_table(file, end_included=True).rows
     assert (row.start, row.end) == (D("2001-02-01"), D("2004-01-01"))
     two = table("t", "k v", ("a x", "2001-01-01", None), ("a y", "2002-01-01", "2003-01-01"))
-    (broken,) = tfd_violations(two, Tfd.of(["k"], ["v"]))
+    (broken,) = tables.tfd_violations(two, Tfd.of(["k"], ["v"]))
     assert str(broken) == (
         "a, x (2001-01-01 to now) and a, y (2002-01-01 to 2003-01-01) hold at the same time"
     )
-    assert not list(tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
+    assert not list(tables.tfd_violations(LEADERS, Tfd.of(["country"], ["name"])))
     tfds = [Tfd.of(["games"], ["country"]), Tfd.of(["country", "role"], ["name"])]
-    assert closure(["games", "role"], tfds) == {"games", "role", "country", "name"}
-    assert joined_tfds([["games", "role"], ["games"]], ["name"], tfds) == (
-        Tfd.of(["games", "role"], ["name"]),
-    )
+    assert tables.closure(["games", "role"], tfds) == {"games", "role", "country", "name"}
+    joined = tables.joined_tfds([["games", "role"], ["games"]], ["name"], tfds)
+    assert joined == (Tfd.of(["games", "role"], ["name"]),)
     with pytest.raises(ConfigError, match="no column in common"):
         natural_join(LEADERS, table("t", "city", ("x", "2001-01-01", None)), "j")
 
@@ -77,15 +63,12 @@ def test_the_join_is_that_of_the_snapshots_on_every_day():
     def some(name, columns):
         rows = []
         for _ in range(30):
-            start = rng.randint(1, 40)
-            end = (
-                None
-                if rng.random() < 0.2
-                else date(2000, 1, 1).fromordinal(730000 + start + rng.randint(1, 15))
-            )
+            start = 730000 + rng.randint(1, 40)
+            is_open, days = rng.random() < 0.2, rng.randint(1, 15)
+            end = None if is_open else date.fromordinal(start + days)
             values = (rng.choice("abc"), f"{name}{rng.randint(0, 9)}")
-            rows.append(TemporalRow(values, date.fromordinal(730000 + start), end))
-        return TemporalTable(name, columns, tuple(rows))
+            rows.append(tables.TemporalRow(values, date.fromordinal(start), end))
+        return tables.TemporalTable(name, columns, tuple(rows))
 
     left, right = some("l", ("k", "x")), some("r", ("k", "y"))
     joined = natural_join(left, right, "j").table

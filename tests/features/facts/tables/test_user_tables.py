@@ -1,92 +1,84 @@
 """A user's own event table: typed, or refused whole with every defect named."""
 
 from datetime import date
+from itertools import pairwise
 
 import pytest
 
 from agent_env.errors import ConfigError, DatasetError
+from agent_env.features.facts.tables import user_tables
 from agent_env.features.facts.tables.tables import SHIPPED, read_events
-from agent_env.features.facts.tables.user_tables import (
-    EventTableOptions,
-    import_events,
-    read_user_events,
-)
+from agent_env.features.facts.tables.user_tables import EventTableOptions, read_user_events
 from agent_env.temporal.days import PartialDate
 
 NOW = date(2026, 1, 31)
+FULL = "event,kind,summary,hint,start,end,multi_year_spans,source"
 SMALL = "event,start,end,multi_year_spans\n"
 ROLES = "event,start,end,multi_year_spans,role\n"
 PRECISE = "event,start,end,multi_year_spans,precision\n"
 
 
-def table(folder, text, name="own.csv"):
-    file = folder / name
+def table(folder, text):
+    file = folder / "own.csv"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
     return file
 
 
-def defects(folder, text, now=NOW):
+def imported(folder, text, *options, now=NOW, out="out.csv"):
+    """What the import of the text says, and the lines that it writes."""
+    done = user_tables.import_events(table(folder, text), folder / out, now, *options)
+    return done, (folder / out).read_text("utf-8").splitlines()
+
+
+def defects(folder, text):
     """What the error says behind the folder's name; nothing may have been written."""
-    out = folder / "out.csv"
     with pytest.raises(DatasetError) as caught:
-        import_events(table(folder, text), out, now)
+        imported(folder, text)
     assert [path.name for path in folder.iterdir()] == ["own.csv"]
     return str(caught.value).replace(f"{folder}/", "")
 
 
 def test_tables_come_out_in_the_full_form_and_in_time(tmp_path):
     text = SMALL + "the Crimean War,1853-10,1856-03-30,\nthe London Games,,,2012;1908;1948~1949\n"
-    done = import_events(table(tmp_path, text), tmp_path / "out.csv", NOW)
-    assert (tmp_path / "out.csv").read_bytes() == (
-        b"event,kind,summary,hint,start,end,multi_year_spans,source\n"
-        b"the Crimean War,event,,,1853-10,1856-03-30,,\n"
-        b"the London Games,event,,,,,1908;1948~1949;2012,\n"
-    )
+    done, lines = imported(tmp_path, text)
+    assert lines == [
+        FULL, "the Crimean War,event,,,1853-10,1856-03-30,,",
+        "the London Games,event,,,,,1908;1948~1949;2012,",
+    ]  # fmt: skip
     assert (done.events, done.lasting) == (2, 0)
-    shipped = SHIPPED / "events.csv"
-    assert import_events(shipped, tmp_path / "out.csv", NOW).events == 269
-    assert (tmp_path / "out.csv").read_bytes() == shipped.read_bytes()
-    file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
-    done = import_events(file, tmp_path / "out.csv", NOW)
+    shipped = (SHIPPED / "events.csv").read_bytes()
+    assert imported(tmp_path, shipped)[0].events == 269
+    assert (tmp_path / "out.csv").read_bytes() == shipped
+    done, lines = imported(tmp_path, SMALL + "the Reign of X,2020-05-01,,\nthe Fair,2001,2002,\n")
     assert done.lasting == 1
-    assert (tmp_path / "out.csv").read_text() == (
-        "event,kind,summary,hint,start,end,multi_year_spans,source,now\n"
-        "the Reign of X,event,,,2020-05-01,,,,2026-01-31\n"
-        "the Fair,event,,,2001,2002,,,\n"
-    )
+    reign = "the Reign of X,event,,,2020-05-01,,,,2026-01-31"
+    assert lines == [f"{FULL},now", reign, "the Fair,event,,,2001,2002,,,"]
     lasting, over = read_events(tmp_path / "out.csv")
     assert (lasting.end, lasting.now, over.now) == (None, NOW, None)
-    file = table(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")
-    import_events(file, tmp_path / "once.csv", NOW)
-    import_events(tmp_path / "once.csv", tmp_path / "twice.csv", date(2026, 6, 1))
-    assert (tmp_path / "twice.csv").read_bytes() == (tmp_path / "once.csv").read_bytes()
+    once = "\n".join(imported(tmp_path, SMALL + "the Reign of X,2020-05-01,,\n")[1]) + "\n"
+    _, twice = imported(tmp_path, once, now=date(2026, 6, 1), out="twice.csv")
+    assert "\n".join(twice) + "\n" == once
     text = "Name;Von;Bis;Bild\nder Große Krieg;28.7.1914;Nov 11, 1918;x.png\nMesse;1953;present;\n"
-    file = table(tmp_path, text.encode("cp1252"))
     options = EventTableOptions(event="Name", start="Von", end="Bis")
-    done = import_events(file, tmp_path / "out.csv", NOW, options)
-    assert (tmp_path / "out.csv").read_text("utf-8").splitlines()[1:] == [
-        "der Große Krieg,event,,,1914-07-28,1918-11-11,,,", "Messe,event,,,1953,,,,2026-01-31",
-    ]  # fmt: skip
+    done, lines = imported(tmp_path, text.encode("cp1252"), options)
+    war = "der Große Krieg,event,,,1914-07-28,1918-11-11,,,"
+    assert lines[1:] == [war, "Messe,event,,,1953,,,,2026-01-31"]
     assert done.notes == (
         "encoding cp1252, as it is not UTF-8 ('Große'); encoding=NAME if not",
         "cells separated by ;",
         "no event shows the column bild",
     )
-    file = table(tmp_path, "event,start,end\nthe Fair,01/02/1992,\n")
+    text = "event,start,end\nthe Fair,01/02/1992,\n"
     with pytest.raises(ConfigError, match="whether '01/02/1992' has the day or the month first"):
-        import_events(file, tmp_path / "out.csv", NOW)
-    import_events(file, tmp_path / "out.csv", NOW, EventTableOptions(date_format="month-first"))
-    assert ",1992-01-02," in (tmp_path / "out.csv").read_text()
+        imported(tmp_path, text)
+    _, lines = imported(tmp_path, text, EventTableOptions(date_format="month-first"))
+    assert ",1992-01-02," in lines[1]
     text = b"\xef\xbb\xbfEvent, start,end,multi_year_spans\r\n\r\nthe  War\t,1914,1918,\r\n,,,\r\n"
     (row,) = read_user_events(table(tmp_path, text), NOW)
     assert (row.event, row.start) == ("the War", PartialDate(1914))
-    rows = "".join(f"E{n},{n // 12 + 1:04d}-{n % 12 + 1:02d},,,\n" for n in range(10_000))
-    ends = (f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(1, 10_001))
-    closed = "".join(
-        line.replace(",,,", f",{end},,king") + "\n"
-        for line, end in zip(rows.splitlines(), ends, strict=True)
-    )
-    assert len(read_user_events(table(tmp_path, ROLES + closed), NOW)) == 10_000
+    months = [f"{n // 12 + 1:04d}-{n % 12 + 1:02d}" for n in range(10_001)]
+    rows = (f"E{n},{a},{b},,king\n" for n, (a, b) in enumerate(pairwise(months)))
+    assert len(read_user_events(table(tmp_path, ROLES + "".join(rows)), NOW)) == 10_000
 
 
 def test_defects_and_places_leave_the_old_table(tmp_path):
@@ -101,16 +93,15 @@ def test_defects_and_places_leave_the_old_table(tmp_path):
     text = defects(tmp_path, SMALL + "".join(f"E{n},x,1900,\n" for n in range(30)))
     assert text.count("is not a date") == 20
     assert text.endswith("\nown.csv: 10 more defects")
-    with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
-        import_events(tmp_path / "no.csv", tmp_path / "out.csv", NOW)
     out = tmp_path / "out.csv"
+    with pytest.raises(DatasetError, match=r"no\.csv: cannot be read: No such file"):
+        user_tables.import_events(tmp_path / "no.csv", out, NOW)
     out.write_text("old")
     with pytest.raises(DatasetError):
-        import_events(table(tmp_path, SMALL + "A,1918,1914,\n"), out, NOW)
+        imported(tmp_path, SMALL + "A,1918,1914,\n")
     assert out.read_text() == "old"
-    file = table(tmp_path, SMALL + "A,1914,1918,\n")
     with pytest.raises(ConfigError, match=r"cannot write .*out\.csv: No such file or directory"):
-        import_events(file, tmp_path / "nowhere/out.csv", NOW)
+        imported(tmp_path, SMALL + "A,1914,1918,\n", out="nowhere/out.csv")
 
 
 @pytest.mark.parametrize(
