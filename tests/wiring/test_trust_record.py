@@ -10,14 +10,13 @@ import pytest
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.permits import NOTHING
-from agent_env.records.manifest import PluginUse, WebSettings
 from agent_env.records.reach import Reach, values_of
-from agent_env.records.schema import Condition, ModelFacts
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.wiring.trust import check_trust, outside_settings, record_run, state_folder
 from tests.plans import run_of
+from tests.tables import tables
 
 
 @pytest.fixture
@@ -149,7 +148,6 @@ def test_files_in_the_folder_reach_nowhere(own, tmp_path):
     assert names(reply_cache=str(own.path / "replies.db")) == ["reply cache"]
 
 
-WEIGHTS = {"path": "/x", "bytes": 1, "digest": "0", "architecture": "llama"}
 CONFINED = {"name": "srv", "command": ("python", "x.py"), "sandboxed": True}
 
 
@@ -181,46 +179,26 @@ def test_a_key_that_goes_to_an_address_now_is_another_setting(own):
     assert _asks(own)
 
 
-def _with(own, path):
-    """The manifest with something outside at this place."""
-    server = {"name": "srv", "command": ["x"], "environment": ["K"], "sandboxed": True}
-    entries = {
-        "features.local_models": {
-            "features": {"local_models": {"command": "x", "file": WEIGHTS}}},
-        "features": {"features": served(server, {"name": "far", "url": "http://x"})},
-        "model_facts": {"model_facts": ModelFacts(date="2026-01-01", source="x",
-                                                  input_per_million=1.0)},
-        "web_settings": {"web": "live", "web_settings": WebSettings(
-            search="searxng", search_url="http://x", fetcher="a.py:f", pages="/x",
-            allow_hosts=("x:1",), obey_robots=False)},
-        "web": {"web": "live"}, "reply_cache": {"reply_cache": "/x"}, "task": {"task": "a.py:F"},
-        "sandbox": {"sandbox": "unsafe-subprocess"}, "scorer": {"scorer": "a.py:s"},
-        "metrics": {"metrics": ("a.py:m",)}, "model": {"model": "compatible/x"},
-        "plugins": {"plugins": (PluginUse(kind="family", name="time-puzzles",
-                                          reference="a.py:F"),)},
-        "model_parameters": {"model": "compatible/x", "model_parameters": {
-            "base_url": "http://x", "api_key_env": "K", "extra_body": {"a": 1},
-            "hosted_tools": True, "new": "x"}},
-        "conditions": {"conditions": (Condition(name="base", tools=("own",), strategy="a.py:s",
-                                                own_tools=(ToolTraits(name="own",
-                                                                      path="a.py:t"),)),)},
-        "options": {"options": {"facts_table": "/x"}},
-    }  # fmt: skip
-    return own.manifest.model_copy(update={"sandbox": None, **entries[path]})
+OUTSIDE, REST = tables(__file__).values()
+
+
+def _outside(own, place):
+    """What is asked for with something outside at this place."""
+    entries = own.manifest.model_dump() | {"sandbox": None} | OUTSIDE[place]
+    return outside_settings(own.path, type(own.manifest).model_validate(entries))
 
 
 def test_every_field_that_reaches_outside_is_asked_for(own):
     """By the fields themselves: each place that says a reach has a setting once something stands
     there, and without it there is no permit."""
-    tops = {each.path.partition(".")[0] for each in values_of(own.manifest)
-            if each.reach is not Reach.NOTHING}  # fmt: skip
-    tops |= {"features.local_models", "features", "model_facts", "plugins", "reply_cache", "scorer"}
-    for top in sorted(tops):
-        settings = outside_settings(own.path, _with(own, top))
-        assert settings, top
-        assert all(each.grants for each in settings if each.name != "robots.txt"), top
-        assert not any(each.grants and each.is_covered(NOTHING) for each in settings), top
-    of_server = outside_settings(own.path, _with(own, "features.local_models"))
+    fields = [each for each in values_of(own.manifest) if each.reach is not Reach.NOTHING]
+    assert {each.path.partition(".")[0] for each in fields} <= OUTSIDE.keys()
+    for place in OUTSIDE:
+        settings = _outside(own, place)
+        assert settings, place
+        assert all(each.grants for each in settings if each.name != "robots.txt"), place
+        assert not any(each.grants and each.is_covered(NOTHING) for each in settings), place
+    of_server = _outside(own, "features.local_models")
     assert [each.name for each in of_server] == ["server", "model file"]
 
 
@@ -238,13 +216,6 @@ def test_a_file_outside_is_read_for_nobody_else_where_the_task_needs_it(own, tmp
         _ = Run(own.path).task
     record_run(own, silent)
     assert Run(own.path).task.name == "time-puzzles"
-
-
-REST = {
-    "repeats": 1000, "run_limits": {}, "limits": {}, "retries": {"attempts": 99}, "prompt": "other",
-    "system_file": {"name": "x", "digest": "0", "text": "Write as much as you can."},
-    "concurrency": 500, "seed": 7, "options": {"difficulty": 1}, "changes": ["x"],
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REST)
