@@ -2,7 +2,11 @@
 
 import asyncio
 import json
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -42,17 +46,54 @@ def events(*objects):
     return reply(lines, kind="text/event-stream")
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request as the server saw it."""
+
+    head: bytes
+    method: str
+    path: str
+    parameters: dict
+    headers: dict
+    """By their names in small letters."""
+    body: Any
+    """Of its JSON; None without one."""
+    at: float
+
+    @classmethod
+    async def read(cls, reader):
+        head = await reader.readuntil(b"\r\n\r\n")
+        first, *lines = head.decode().strip().split("\r\n")
+        method, target, _ = first.split(" ")
+        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines)}
+        raw = await reader.readexactly(int(headers.get("content-length", 0)))
+        parts, body = urlsplit(target), json.loads(raw) if raw else None
+        now = asyncio.get_running_loop().time()
+        return cls(head, method, parts.path, dict(parse_qsl(parts.query)), headers, body, now)
+
+
 class RawServer:
     """Gives the answers one by one, the last one ever after; one of several pieces, bytes and
     seconds of silence, goes out piece by piece."""
 
-    def __init__(self, *answers):
-        self.answers = list(answers)
-        self.heads, self.bodies, self._connections = [], [], []
+    path = "/v1"
+
+    def __init__(self, *answers, delay_s=0.0):
+        self.answers, self.delay_s = list(answers), delay_s
+        self.asked, self._connections = [], []
+        self.open = self.busiest = self.answered = 0
+
+    @property
+    def heads(self):
+        return [each.head for each in self.asked]
+
+    @property
+    def bodies(self):
+        return [each.body for each in self.asked if each.body is not None]
 
     async def __aenter__(self):
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
+        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{self.path}"
         return self
 
     async def __aexit__(self, *exc):
@@ -61,29 +102,29 @@ class RawServer:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
 
+    async def answers_given(self, count):
+        """Returns once so many requests are answered."""
+        while self.answered < count:  # noqa: ASYNC110  # each test has a loop of its own
+            await asyncio.sleep(0.005)
+
     def _accept(self, reader, writer):
         self._connections.append(asyncio.create_task(self._serve(reader, writer)))
 
     async def _serve(self, reader, writer):
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError:  # the client's time was up before it asked
-            writer.close()
-            return
-        lines = head.lower().split(b"\r\n")
-        length = next((line for line in lines if line.startswith(b"content-length")), None)
-        self.heads.append(head)
-        if length is not None:
-            self.bodies.append(json.loads(await reader.readexactly(int(length.split(b":")[1]))))
-        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        for piece in [answer] if isinstance(answer, bytes) else answer:
-            if isinstance(piece, float):
-                await asyncio.sleep(piece)
-            else:
-                writer.write(piece)
-                await writer.drain()
+        self.open += 1
+        self.busiest = max(self.busiest, self.open)
+        with suppress(asyncio.IncompleteReadError):  # the client's time was up before it asked
+            self.asked.append(await Asked.read(reader))
+            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+            for piece in [self.delay_s, answer] if isinstance(answer, bytes) else answer:
+                if isinstance(piece, float):
+                    await asyncio.sleep(piece)
+                else:
+                    writer.write(piece)
+                    await writer.drain()
+            self.answered += 1
+        self.open -= 1
         writer.close()
-        await writer.wait_closed()
 
 
 PLAIN = Parameters()

@@ -1,12 +1,7 @@
 """Replies in the shape that each service documents, and a server on loopback that gives them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
@@ -14,14 +9,13 @@ from agent_env.web.providers import catalogue
 from agent_env.web.providers.api import Pace
 from agent_env.web.providers.client import Patience
 from agent_env.wiring.trust import own_plugins
+from tests.models.raw_server import RawServer
 
 KEY = "planted-0123456789-Zq"
 NAMES = catalogue.NAMES
 KEYED = tuple(catalogue.key_variables())
 SWIFT = Pace(per_second=10_000.0, at_once=16)
 BRIEF = Patience(attempts=3, first_wait_s=0.001, longest_wait_s=3.0, timeout_s=3.0)
-
-Row = dict[str, Any]
 
 
 def body_of(name, rows):
@@ -82,68 +76,8 @@ def two_results(name):
     return body_of(name, [first, row_of(name, "https://b.example/2", "New moon", "Dark.")])
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """One request as the server saw it."""
-
-    method: str
-    path: str
-    parameters: dict[str, str]
-    headers: dict[str, str]
-    body: Any
-    at: float
-
-
-@dataclass(slots=True)
-class Service:
-    """Gives the replies one by one, the last one ever after; an async context."""
-
-    replies: list[bytes]
-    delay_s: float = 0.0
-    asked: list[Asked] = field(default_factory=list)
-    busiest: int = 0
-    answered: int = 0
-    url: str = ""
-    _open: int = 0
-    _server: Any = None
-
-    async def __aenter__(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *exc):
-        self._server.close()
-
-    async def answers(self, count):
-        """Returns once so many requests are answered."""
-        while self.answered < count:  # noqa: ASYNC110  # each test has a loop of its own
-            await asyncio.sleep(0.005)
-
-    async def _serve(self, reader, writer):
-        self._open += 1
-        self.busiest = max(self.busiest, self._open)
-        try:
-            self.asked.append(await _read(reader))
-            await asyncio.sleep(self.delay_s)
-            writer.write(self.replies.pop(0) if len(self.replies) > 1 else self.replies[0])
-            await writer.drain()
-            self.answered += 1
-        finally:
-            self._open -= 1
-            writer.close()
-
-
-async def _read(reader):
-    lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
-    method, target, _ = lines[0].split(" ")
-    headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:] if line)}
-    raw = await reader.readexactly(int(headers.get("content-length", 0)))
-    parts = urlsplit(target)
-    parameters = dict(parse_qsl(parts.query))
-    body = json.loads(raw) if raw else None
-    now = asyncio.get_running_loop().time()
-    return Asked(method, parts.path, parameters, headers, body, now)
+class Service(RawServer):
+    path = ""
 
 
 def reply(body, status=200, kind="application/json", headers=None):
@@ -166,7 +100,7 @@ def with_service(name, replies, use, delay_s=0.0, **settings):
     async def run():
         # verify=False: loading certificates takes longer than all else here
         async with (
-            Service(list(replies), delay_s) as service,
+            Service(*replies, delay_s=delay_s) as service,
             httpx.AsyncClient(verify=False) as http,
         ):
             return await use(provider_at(name, service.url, http=http, **settings), service)

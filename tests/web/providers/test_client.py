@@ -42,7 +42,7 @@ def test_a_pace_that_never_starts_is_refused(pace):
 
 
 async def test_a_client_from_outside_stays_open():
-    async with Service([reply(two_results("exa"))]) as service, httpx.AsyncClient() as http:
+    async with Service(reply(two_results("exa"))) as service, httpx.AsyncClient() as http:
         provider = make_provider("exa", KEY, service.url + "/", http=http, plugins=own_plugins())
         hits = await provider.search("moon", 1)
         await provider.close()

@@ -126,7 +126,7 @@ def test_a_wait_is_read_from_the_headers(case):
 def test_neither_this_nor_another_search_starts_before_retry_after_is_over():
     async def use(provider, service):
         first = asyncio.create_task(provider.search("a", 5))
-        await service.answers(1)
+        await service.answers_given(1)
         await asyncio.sleep(0.1)  # for the client to read it
         await asyncio.gather(first, *(provider.search(f"b{n}", 5) for n in range(3)))
         return [asked.at - service.asked[0].at for asked in service.asked[1:]]
@@ -193,7 +193,7 @@ def test_a_connection_that_breaks_off_is_tried_again(name):
 
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_service_that_is_not_there_is_the_users_to_mend(name):
-    async with Service([b""]) as service:
+    async with Service(b"") as service:
         pass
     provider = provider_at(name, service.url)
     with pytest.raises(SearchError, match=r"cannot be reached .*check the network") as caught:
@@ -227,7 +227,7 @@ def test_a_search_can_be_cancelled_while_it_waits(name):
 
     async def use(provider, service):
         searching = asyncio.create_task(provider.search("moon", 5))
-        await service.answers(1)
+        await service.answers_given(1)
         searching.cancel()
         with pytest.raises(asyncio.CancelledError):
             await searching
