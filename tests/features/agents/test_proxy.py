@@ -85,12 +85,8 @@ async def by_chat(url, stream):
             reply = await ask.create(**fields)
         first = reply.choices[0].message
         (call,) = first.tool_calls
-        function = {"name": call.function.name, "arguments": call.function.arguments}
-        calls = [{"id": call.id, "type": "function", "function": function}]
-        turns += [
-            {"role": "assistant", "content": first.content, "tool_calls": calls},
-            {"role": "tool", "tool_call_id": call.id, "content": "1982"},
-        ]
+        turns.append(first.model_dump(exclude_none=True))
+        turns.append({"role": "tool", "tool_call_id": call.id, "content": "1982"})
         last = await ask.create(**fields)
         return first.content, call.function.arguments, last.choices[0].message.content
 
@@ -127,11 +123,9 @@ async def by_messages(url, stream):
         else:
             first = await client.messages.create(**fields)
         text, call = first.content
-        said = {"type": "text", "text": text.text}
-        use = {"type": "tool_use", "id": call.id, "name": call.name, "input": call.input}
         result = {"type": "tool_result", "tool_use_id": call.id, "content": "1982"}
-        turns += [{"role": "assistant", "content": [said, use]},
-                  {"role": "user", "content": [result]}]  # fmt: skip
+        turns.append({"role": "assistant", "content": first.content})
+        turns.append({"role": "user", "content": [result]})
         last = await client.messages.create(**fields)
         return text.text, json.dumps(call.input), last.content[0].text
 
@@ -155,8 +149,7 @@ async def by_gemini(url, stream):
     text = "".join(part.text or "" for part in parts)
     (call,) = (part.function_call for part in parts if part.function_call)
     result = genai.types.Part.from_function_response(name=call.name, response={"result": "1982"})
-    said = [genai.types.Part(text=text), genai.types.Part(function_call=call)]
-    turns += [genai.types.ModelContent(said), genai.types.UserContent([result])]
+    turns += [genai.types.ModelContent(parts), genai.types.UserContent([result])]
     last = await ask.generate_content(**fields)
     await client.aio.aclose()
     return text, json.dumps(call.args), last.text

@@ -47,8 +47,8 @@ cached_input_per_million = 0.1
 cache_write_per_million = 1.25
 output_per_million = 4.0
 """
-BATCHES = pytest.mark.parametrize("api", ["chat", "messages", "gemini"], indirect=True)
-NEW = pytest.mark.parametrize("api", ["messages", "gemini"], indirect=True)
+BATCHES = pytest.mark.parametrize("api", ["chat", "messages", "gemini"])
+NEW = pytest.mark.parametrize("api", ["messages", "gemini"])
 
 
 @pytest.fixture(autouse=True)
@@ -57,9 +57,10 @@ def quick(monkeypatch):
     monkeypatch.setattr(waves_module, "LISTED_S", 0.0)
 
 
-@pytest.fixture(params=["chat"])
-def api(request):
-    return request.param
+@pytest.fixture
+def api():
+    """Unless a test names another."""
+    return "chat"
 
 
 @pytest.fixture
@@ -104,7 +105,8 @@ def said(out):
     for events in traces(out):
         replies = [e.reply.message for e in events if isinstance(e, ModelCalled) and e.reply]
         texts = [(m.content, [(c.name, c.arguments) for c in m.tool_calls]) for m in replies]
-        told.append(([type(e).__name__ for e in events], texts, events[-1].answer))
+        kinds = [events[0].sample, *(type(e).__name__ for e in events)]
+        told.append((kinds, texts, events[-1].answer))
     return told
 
 
@@ -114,7 +116,7 @@ def cost(out):
 
 
 @pytest.mark.parametrize(
-    ("api", "condition"), [*((api, "web") for api in APIS), ("chat", "python")], indirect=["api"]
+    ("api", "condition"), [*((api, "web") for api in APIS), ("chat", "python")]
 )
 def test_episodes_are_those_of_a_live_run_at_the_price_of_a_batch(
     api, condition, tmp_path, monkeypatch
@@ -173,7 +175,7 @@ def test_calls_that_fail_in_a_batch_go_again_unless_they_are_refused(api, tmp_pa
     assert len(server.asked) == len(set(server.asked)) == len(events)
 
 
-@pytest.mark.parametrize("api", ["chat", "messages"], indirect=True)
+@pytest.mark.parametrize("api", ["chat", "messages"])
 def test_a_batch_whose_maker_heard_nothing_is_found_and_not_handed_in_again(server, tmp_path):
     server.loses = {1, 3}
     done = run(server, tmp_path / "r", "--batch")
@@ -207,9 +209,7 @@ def test_results_that_are_nobodys_stop_the_run_before_they_are_paid_again(server
 
 
 @pytest.mark.parametrize(
-    ("api", "limit", "most"),
-    [("messages", "most_calls", 2), ("gemini", "most_bytes", 18_000)],
-    indirect=["api"],
+    ("api", "limit", "most"), [("messages", "most_calls", 2), ("gemini", "most_bytes", 18_000)]
 )
 def test_a_wave_over_the_providers_limits_is_several_batches(
     server, tmp_path, monkeypatch, api, limit, most
@@ -258,10 +258,8 @@ def test_resume_has_the_last_word_on_whether_it_waits_where_there_are_batches(se
     assert Run(tmp_path / "r").manifest.features == {"batch": {"dir": None, "detach": False}}
     assert run(server, tmp_path / "live").returncode == 0
     done = agent_env("resume", str(tmp_path / "live"), "--detach", env=server.keys)
-    assert (done.returncode, done.stderr) == (
-        2,
-        "agent-env: --detach is of runs with the feature 'batch', and this is none; leave it out\n",
-    )
+    said = "--detach is of runs with the feature 'batch', and this is none; leave it out"
+    assert (done.returncode, done.stderr) == (2, f"agent-env: {said}\n")
 
 
 def test_files_that_something_else_answers_need_no_server(server, tmp_path):
@@ -285,10 +283,8 @@ def test_files_that_something_else_answers_need_no_server(server, tmp_path):
 
 
 def run_by_files(wave, out, condition="web", number=3):
-    return typed(
-        "run time-puzzles --limit {} --condition {} --model compatible/x --batch-dir {} --detach "
-        "--out {}", number, condition, wave, out,
-    )  # fmt: skip
+    line = "run time-puzzles --limit {} --condition {} --model compatible/x --batch-dir {} --detach"
+    return typed(f"{line} --out {{}}", number, condition, wave, out)
 
 
 class Killed(BaseException):

@@ -39,35 +39,27 @@ def made(*cells):
 
 
 def test_judges_metrics_and_last_verdicts_are_counted_apart():
-    samples = {name: puzzle(name) for name in "abcdefgh"}
     scored = [
-        pair("a", 1, judged("right")),
-        pair("b", 1, judged("wrong")),
-        pair("c", 0, judged("right")),
-        pair("d", 0, judged("wrong")),
-        pair("e", 1, judged("unparsable")),
-        pair("f", 1, judged("failed")),
-        pair("g", 0),
-        pair("h", None, judged("right")),
-    ]
-    (found,) = judge_rates(samples, scored)
+        pair(name, reader, *map(judged, says)) for name, reader, *says in (
+            ("a", 1, "right"), ("b", 1, "wrong"), ("c", 0, "right"), ("d", 0, "wrong"),
+            ("e", 1, "unparsable"), ("f", 1, "failed"), ("g", 0), ("h", None, "right"),
+        )
+    ]  # fmt: skip
+    (found,) = judge_rates({name: puzzle(name) for name in "abcdefgh"}, scored)
     assert (found.judge, found.metric, found.answers) == (J, "answer", 7)
     assert (found.judged, found.unparsable, found.failed, found.not_asked) == (4, 1, 1, 1)
-    assert found.right.value == 0.5
+    assert (found.right.value, found.cost_usd) == (0.5, None)
     assert (found.calls, found.input_tokens, found.output_tokens) == (7, 600, 60)
-    assert found.cost_usd is None
-    first, second = judged("wrong"), judged("right")
     other = judged("wrong", judge="openai/k")
     dated = judged("wrong", metric="answer_time")
-    episode, metrics = pair("a", 1, first, second, judged("failed"), other, dated)
+    episode, metrics = pair("a", 1, *map(judged, ("wrong", "right", "failed")), other, dated)
     assert last_verdict(episode, J, "answer") == "right"
     assert last_verdict(episode, J, "answer_time") == "wrong"
     assert last_verdict(episode, "openai/k", "answer_time") is None
     rows = judge_rates({"a": puzzle("a")}, [(episode, metrics)])
-    assert [(row.judge, row.metric) for row in rows] == [
-        (J, "answer"), (J, "answer_time"), ("openai/k", "answer"),
+    assert [(row.judge, row.metric, row.right.value) for row in rows] == [
+        (J, "answer", 1.0), (J, "answer_time", None), ("openai/k", "answer", 0.0),
     ]  # fmt: skip
-    assert [row.right.value for row in rows] == [1.0, None, 0.0]
 
 
 def test_what_judges_say_has_intervals_by_query():
