@@ -3,8 +3,9 @@
 `one_notation` writes 17May2019, 2019年5月17日, 2019, May 17 and the like in one way, so that every
 reader of dates finds the same ones; years before 1000 have four digits, AD is left out, a negative
 year and an interval of ISO 8601 are written in words. A date is not given where `qualifier` says
-so: by a comparison (before, since, by, at the latest), as an approximation (circa, c., ~, about, or
-so), of another era or calendar (BC, AH, Julian).
+so: by a comparison (before, since, by, at the latest), a displacement (the week of, - 1 day), an
+exception or negation in its clause (any day but, neither, false), as an approximation (circa, c.,
+~, about, or so), of another era or calendar (BC, AH, Julian).
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ _EXCEPT = (
 _UNIT = r"(?:day|week|weekend|fortnight|month|quarter|year|decade|centur(?:y|ie))"
 _AWAY = (
     rf"(?:(?:(?!(?:day|month|year) ){_UNIT}s?|eve|morrow|vigil|anniversary) of"
-    rf"|halfway \w{{1,9}}|{_UNIT}s? (?:from|to|off|past|into|beyond|away from|ahead of))"
+    rf"|halfway \w{{1,9}}|{_UNIT}s? (?:from|to|off|past|into|beyond|away from|ahead of|before|after"
+    r"|following|preceding|prior to))"
 )
 """What puts a day beside the one that is named: the week of it, ten days from it."""
 _PART = r"half|twice|thrice|double|triple|times|(?:root|multiple|quarter|third|fraction) of"
@@ -104,9 +106,8 @@ def _just_before(words: str, symbols: str) -> re.Pattern[str]:
     )
 
 
-_BEFORE_DATE = _just_before(
-    "|".join((_TIMES, _BOUND, _ABOUT, _EXCEPT, _AWAY)), r"^\W{0,4}from\b|some|[~≈<>≤≥≠±]=?"
-)
+_BEFORE_DATE = _just_before("|".join((_BOUND, _EXCEPT, _AWAY)), r"[<>≤≥≠±]=?")
+_RELATED = _just_before(f"{_TIMES}|{_ABOUT}", r"^\W{0,4}from\b|some|[~≈]")
 _BEFORE_AMOUNT = _just_before(
     "|".join((_BOUND, _EXCEPT, _AWAY, _PART)), r"(?<![-=])>=?|[<≤≥≠±√]=?|\\sqrt\W|\\[dt]?frac\W"
 )
@@ -121,10 +122,13 @@ _CLAUSE = re.compile(r"[.,;:!?\n]|\bbut\b", re.I)
 _BEHIND = re.compile(
     r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest|most|least)|min|max"
     r"|(?:or|and) (?:so|thereabouts|earlier"
-    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?|approx(?:imately)?|circa"
-    r"|estimated|roughly)\b|\+(?!\w)|-?ish\b|\(?(?-i:B\. ?E\.|BE\b)"
+    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b|\+(?!\w)|-?ish\b"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
-    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b"
+    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b)",
+    re.I,
+)
+_ABOUT_BEHIND = re.compile(
+    r"[\s,*_]{0,3}(?:\(?(?:approx(?:imately)?|circa|estimated|roughly)\b|\(?(?-i:B\. ?E\.|BE\b)"
     r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
     r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"
     r"|persian)(?: calendar)?\W{0,3}$)",
@@ -142,18 +146,26 @@ _BEHIND_AMOUNT = re.compile(
 def qualifier(before: str, behind: str, what: str = "date") -> str:
     """Why a date, or another value, between these parts of its text is not simply given; "" where
     it is."""
-    return _found(_BEFORE_DATE.search(before[-60:]) or _BEHIND.match(behind[:60]), before, what)
+    about = _RELATED.search(before[-60:]) or _ABOUT_BEHIND.match(behind[:60])
+    return displacement(before, behind, what) or _named(about, what)
+
+
+def displacement(before: str, behind: str, what: str = "date") -> str:
+    """As `qualifier`, but `since` and the like, an approximation and an era are allowed."""
+    found = _BEFORE_DATE.search(before[-60:]) or _BEHIND.match(behind[:60])
+    return _named(found, what) or _denied(before, what)
 
 
 def comparison(before: str, behind: str) -> str:
-    """Why a number between these parts of its text is not simply given, or given about; "" where
-    it is."""
+    """As `displacement`, for the number of an amount."""
     found = _BEFORE_AMOUNT.search(before[-60:]) or _BEHIND_AMOUNT.match(behind[:60])
-    return _found(found, before, "number")
+    return _named(found, "number") or _denied(before, "number")
 
 
-def _found(found: re.Match[str] | None, before: str, what: str) -> str:
-    if found is not None:
-        return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')"
+def _named(found: re.Match[str] | None, what: str) -> str:
+    return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')" if found else ""
+
+
+def _denied(before: str, what: str) -> str:
     denied = _DENIED.search(_CLAUSE.split(before[-200:])[-1])
     return f"denies its {what} ('{denied[0]}')" if denied else ""

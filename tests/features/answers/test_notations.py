@@ -4,6 +4,10 @@ import pytest
 
 from agent_env.families.qa.sample import QaOptions, QaSample
 from agent_env.families.qa.scorers import MEASURES
+from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec
+from agent_env.families.temp_answers.scoring.time_answers import read_response
+from agent_env.families.traveler.answers import read_answer
+from agent_env.features.answers.date_answers import parse_date_answer
 
 
 def right(scorer, gold, text):
@@ -65,10 +69,30 @@ def test_a_time_before_after_or_about_a_date_is_not_the_date(form):
     assert not right("dates", ("2019-05-17",), form.format("17 May 2019"))
 
 
+DISPLACED = (
+    "any date but {}", "all dates but {}, 2020-05-17", "every day save for {}", "instead of {}",
+    "neither {} nor 2020-05-17", "the week of {}", "the eve of {}", "10 days from {}",
+    "a day off {}", "{} - 1 day", "{} + 3 days", "{} plus one day", "{} (minus a week)",
+    "halfway through {}", "it was false that it happened on {}", "It is not true that it was {}",
+    "It never happened on {}", "It wasn't signed on {}", "nobody signed it on {}",
+    "wrongly given as {}", "They deny that it was {}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", DISPLACED)
+def test_a_day_beside_a_date_and_a_denied_date_are_not_the_date_for_any_reader(form):
+    for text in map(form.format, ("2019-05-17", "May 17, 2019")):
+        assert not right("date", ("2019-05-17",), text)
+        assert not right("dates", ("2019-05-17", "2020-05-17"), text)
+        assert parse_date_answer(f"MY ANSWER: {text}").dates is None
+        assert read_answer("when", f"MY ANSWER: {text}", ()).answer is None
+        assert not read_response(f"Final Answer: {text}", AnswerSpec("date", "days")).is_parsed
+
+
 @pytest.mark.parametrize(
     "text",
-    ["It was in 2019.", "signed by Carter in 2019", "moved from Paris to London in 2019",
-     "After the war, in 2019", "May 2019",],
+    ["No doubt, in 2019.", "It was in 2019.", "May 2019", "signed by Carter in 2019",
+     "moved from Paris to London in 2019", "After the war, in 2019",],
 )  # fmt: skip
 def test_words_that_qualify_something_else_leave_the_date(text):
     assert right("date", ("2019",), text)

@@ -25,6 +25,7 @@ from agent_env.families.temp_answers.scoring.answer_spec import (
     whole,
 )
 from agent_env.features.answers.hedges import hedge
+from agent_env.features.answers.notations import displacement
 from agent_env.temporal.written import NUMBER_WORDS, SHORT_MONTH, in_words
 
 DIGITS = (
@@ -154,6 +155,8 @@ def _read_plain(text: str, spec: AnswerSpec) -> TimeAnswer:
     if len({(d.year, d.month, d.day)[:need] for d in fine}) > 1:
         return unparsable("several dates" if spec.kind == "date" else f"several {spec.kind}s")
     one = fine[0]
+    if why := displacement(plain[: one.start], plain[one.end :]):
+        return unparsable(why)
     if one.precision == "none":
         return unparsable("a date without a year")
     if order[one.precision] < need:
