@@ -308,12 +308,13 @@ def detectable_differences(
         if error is None:
             error = (DISAGREEMENT * contrast.reach / planned.cluster_count) ** 0.5
             basis = f"guess: {100 * DISAGREEMENT:.0f} % of pairs differ{basis and f' ({basis})'}"
+        effect = minimum_detectable_effect(-Z * error, Z * error)
         found.append(
             DetectableDifference(
                 task=planned.study.task,
                 contrast=contrast.name,
                 samples=len(planned.study.samples),
-                difference=minimum_detectable_effect(-Z * error, Z * error),
+                difference=effect if effect <= contrast.reach else None,
                 basis=basis,
             )
         )

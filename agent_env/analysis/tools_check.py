@@ -133,7 +133,8 @@ def tools_problems(arms: Sequence[Arm]) -> Iterator[str]:
         if row.problem is not None:
             yield f"{label}: cannot mean anything: {row.problem}."
         elif row.added_input_tokens is not None and row.added_input_tokens <= 0:
-            yield f"{label}: the first calls had no more input tokens than without tools."
+            alike = "the first calls had no more input tokens than without tools"
+            yield f"{label}: {alike}; the server may drop them."
         if row.obeyed < row.required:
             did = f"{row.obeyed} of {row.required}"
             yield f"{label}: {did} first steps that had to call a tool did so."

@@ -125,7 +125,7 @@ def _print_forecast(forecast: PlanForecast) -> None:
 
     heads = (
         Column("contrast"), Column("samples", 0), Column("minimum detectable effect"),
-        Column("variance from"),
+        Column("variance from"), Column("task", if_any=True),
     )  # fmt: skip
     for run in forecast.runs:
         if any(each.amounts.expected_tokens is not None for each in run.conditions):
@@ -136,9 +136,19 @@ def _print_forecast(forecast: PlanForecast) -> None:
     if len(forecast.runs) > 1:
         print(f"  In all: {amounts_text(forecast.amounts)}.")
     if forecast.differences:
-        rows = tuple((d.contrast, d.samples, d.difference, d.basis) for d in forecast.differences)
-        note = "Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, uncorrected."
-        print_table(ResultTable("detectable", "What it can show", heads, rows, (note,)))
+        is_one = len({each.task for each in forecast.differences}) == 1
+        rows = tuple(
+            (d.contrast, d.samples, d.difference, d.basis, None if is_one else d.task)
+            for d in forecast.differences
+        )
+        notes = [
+            "Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, uncorrected."
+        ]
+        if few := [each.contrast for each in forecast.differences if each.difference is None]:
+            notes.append(
+                f"Too few samples to show any difference: {', '.join(dict.fromkeys(few))}."
+            )
+        print_table(ResultTable("detectable", "What it can show", heads, rows, tuple(notes)))
 
 
 def _ways_table(run: Forecast) -> ResultTable:

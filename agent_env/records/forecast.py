@@ -67,9 +67,9 @@ class DetectableDifference(Record):
     task: str
     contrast: str
     samples: int
-    difference: float
+    difference: float | None
     """Minimum detectable effect: found in 80 % of cases at 5 %, two-sided, without correction for
-    the number of contrasts."""
+    the number of contrasts; None where no difference of scores in [0, 1] is as large."""
     basis: str
     """The earlier run, or the guess, whose variance of paired differences was taken."""
 

@@ -104,6 +104,8 @@ def test_what_a_plan_can_show_goes_by_earlier_pairs_or_a_guess():
     assert found.difference == pytest.approx(2.8015852 * (0.3 / 100) ** 0.5)
     assert (found.contrast, found.samples) == ("web − base", 100)
     assert found.basis == "guess: 30 % of pairs differ"
+    (found,) = detectable_differences(planned(2), None)
+    assert found.difference is None  # it would be 1.09
     rng = random.Random(1)
     base, web = ([float(rng.random() < p) for _ in range(40)] for p in (0.3, 0.6))
     (found,) = detectable_differences(planned(160), earlier_scores({"base": base, "web": web}))

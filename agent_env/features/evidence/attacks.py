@@ -109,9 +109,7 @@ def with_attacks(
             rng = Random(f"attack/{options.seed}/{sample.id}/{name}")
             attack = attack_on(name, target, rng)
             if attack is None:
-                left_out[sample.id] = (
-                    f"no page of the web proves them and can be made to attack by {name}"
-                )
+                left_out[sample.id] = f"no page that proves them can be changed by {name}"
                 break
             attacks.append(attack)
         else:
