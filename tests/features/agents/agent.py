@@ -40,18 +40,13 @@ def ask(messages):
 
 def solve():
     messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": PROMPT}]
-    while True:
-        said = ask(messages)
+    while (said := ask(messages)).get("tool_calls"):
         messages.append(said)
-        if not said.get("tool_calls"):
-            print(said["content"])
-            return
-        if MODE == "slow":
-            time.sleep(0.5)
         for call in said["tool_calls"]:
             arguments = json.loads(call["function"]["arguments"])
             output = post(f"{URL[:-3]}/tools/{call['function']['name']}", arguments)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": output})
+    print(said["content"])
 
 
 def look_around():
@@ -78,21 +73,15 @@ def look_around():
 
 
 def fill():
-    try:
-        with open(os.path.expanduser("~/big"), "wb") as file:
-            while True:
-                file.write(bytes(1 << 20))
-    except OSError as error:
-        print(f"MY ANSWER: None ({error.strerror})")
+    with open(os.path.expanduser("~/big"), "wb") as file:
+        while True:
+            file.write(bytes(1 << 20))
 
 
 def fork():
-    try:
-        while True:
-            if os.fork() == 0:
-                time.sleep(60)
-    except OSError as error:
-        print(f"MY ANSWER: None ({error.strerror})")
+    while os.fork():
+        pass
+    time.sleep(60)
 
 
 def stay():
@@ -110,4 +99,7 @@ def insist():
         time.sleep(0.1)
 
 
-globals().get(MODE, solve)()
+try:
+    globals().get(MODE, solve)()
+except OSError as error:  # no space, or no further process
+    print(f"MY ANSWER: None ({error.strerror})")

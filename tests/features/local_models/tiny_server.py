@@ -6,19 +6,19 @@ import os
 import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-MODELS = {"data": [{"id": "tiny"}]}
+MESSAGE = {"role": "assistant", "content": "MY ANSWER: None"}
+
+
 REPLY = {
     "model": "tiny",
-    "choices": [
-        {"message": {"role": "assistant", "content": "MY ANSWER: None"}, "finish_reason": "stop"}
-    ],
+    "choices": [{"message": MESSAGE, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 9, "completion_tokens": 3},
 }
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        self._answer(MODELS)
+        self._answer({"data": [{"id": "tiny"}]})
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))

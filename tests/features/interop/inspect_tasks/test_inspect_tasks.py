@@ -28,13 +28,13 @@ inspect_log, inspect_model = LazyModule("inspect_ai.log"), LazyModule("inspect_a
 inspect_chat = LazyModule("agent_env.features.interop.inspect_chat")
 inspect_tasks = LazyModule("agent_env.features.interop.inspect_tasks")
 
+CONDITIONS = {"tdbench": "base", "temp-answers": "cal", "tempreason": "base", "timeqa": "base",
+              "traveler": "events"}  # fmt: skip
+
+
 ASKED = {
     "time-puzzles": {"condition": "web+python+cal", "count": 1, "sandbox": "unsafe-subprocess"},
-    "tdbench": {"condition": "base", "count": 1},
-    "temp-answers": {"condition": "cal", "count": 1},
-    "tempreason": {"condition": "base", "count": 1},
-    "timeqa": {"condition": "base", "count": 1},
-    "traveler": {"condition": "events", "count": 1},
+    **{family: {"condition": name, "count": 1} for family, name in CONDITIONS.items()},
 }
 USAGE = Usage(input_tokens=1, output_tokens=1)
 """Without one Inspect counts, and loads ranks for it."""
@@ -65,11 +65,9 @@ def policy(messages, tools, options):
     if "year after 1999" in messages[-1].content:
         return answer("2000", USAGE)
     asking = Reference().generate(messages, tools, options)
-    try:
+    with pytest.raises(StopIteration) as end:  # it waits for nothing
         asking.send(None)
-    except StopIteration as end:
-        return end.value
-    raise AssertionError("the scripted model waits for nothing")
+    return end.value.value
 
 
 def evaluate(tasks, folder, **options):
@@ -127,8 +125,7 @@ def _ours(asked, folder):
 def in_text(messages, tools, options):
     if messages[-1].content.startswith("```tool_result"):
         return answer("MY ANSWER: 1066-10-14", USAGE)
-    call = f'{{"name": "calendars", "arguments": {CALL}}}'
-    return answer(f"```tool_call\n{call}\n```", USAGE)
+    return answer(f'```tool_call\n{{"name": "calendars", "arguments": {CALL}}}\n```', USAGE)
 
 
 def calling(messages, tools, options):
@@ -178,14 +175,9 @@ def test_limits_errors_and_the_text_protocol_are_as_in_our_own_run(tmp_path):
     sent = samples["text"].messages
     assert [m.role for m in sent] == ["system", "user", "assistant", "user", "assistant"]
     assert sent[3].text.startswith("```tool_result 1 calendars")
-    _score_again(logs[0].location)
-
-
-def _score_again(file):
-    """The log as a stranger has it is enough."""
-    log = inspect_log.read_eval_log(file)
+    log = inspect_log.read_eval_log(logs[0].location)  # as a stranger has it, it is enough
     before = log.samples[0].scores["episode_score"]
-    assert before.answer == "1066-10-14"
     scored = inspect_ai.score(log, inspect_tasks.episode_score(), action="overwrite")
     again = scored.samples[0].scores["episode_score"]
-    assert (again.answer, repr(again.value)) == (before.answer, repr(before.value))  # with nan
+    assert before.answer == again.answer == "1066-10-14"
+    assert repr(again.value) == repr(before.value)  # with nan
