@@ -22,13 +22,25 @@ NO_SERVER = "http://batch.invalid/v1"
 NO_KEY = ""
 """In place of a variable's name."""
 _AT = re.compile(r"(?P<name>.+?)@(?P<url>https?://.*)")
+_ADDRESS = re.compile(r"https?://.*|(localhost|[\d.]+|\[[\da-f:]+\]):\d+(/.*)?")
+_ENDPOINT = re.compile(r"(/(chat/completions|completions|responses|models))?/*$")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def split_address(model: str) -> tuple[str, str | None]:
     """The model's name without its address, and the address where it has one."""
     match = _AT.fullmatch(model) if model.startswith(COMPATIBLE) else None
-    return (model, None) if match is None else (match["name"], match["url"])
+    return (model, None) if match is None else (match["name"], server_url(match["url"]))
+
+
+def server_url(url: str) -> str:
+    """The base URL in an address: without the end of the endpoint that was pasted with it."""
+    return _ENDPOINT.sub("", url, count=1)
+
+
+def is_address(model: str) -> bool:
+    """Whether a server's address stands where a model's name does, with http:// or without."""
+    return _ADDRESS.fullmatch(model) is not None
 
 
 def served_name(model: str) -> str:
@@ -64,7 +76,7 @@ def _forms(model: str) -> tuple[str, ...]:
 
 def base_url_of(model: str, default: str | None) -> str | None:
     """The model's own address, else the one default for all."""
-    return split_address(model)[1] or default
+    return split_address(model)[1] or (default and server_url(default))
 
 
 def base_urls(models: Sequence[str], default: str | None) -> dict[str, str | None]:
@@ -73,7 +85,7 @@ def base_urls(models: Sequence[str], default: str | None) -> dict[str, str | Non
         model: base_url_of(model, default) if model.startswith(COMPATIBLE) else None
         for model in models
     }
-    if default is not None and default not in urls.values():
+    if default is not None and server_url(default) not in urls.values():
         raise ConfigError(
             f"--base-url {default} belongs to a model compatible/NAME without an address of its "
             f"own, and there is none among {', '.join(models)}; OpenAI's own API is elsewhere "

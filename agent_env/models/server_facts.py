@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from agent_env.errors import ModelError
+from agent_env.errors import ConfigError, ModelError
 from agent_env.models.bounded import hooks
 from agent_env.models.chat import Json, record, records, text
 from agent_env.models.endpoint import Endpoint
@@ -37,6 +37,18 @@ class Health:
         self.address = base_url
         self._models = f"{base_url.rstrip('/')}/models"
         self._health = f"{_root(base_url)}/health"
+
+    async def check_reached(self) -> None:
+        """ConfigError where nothing listens at the address; a server may be slow, or not ready."""
+        try:
+            async with httpx2.AsyncClient(timeout=HEALTH_TIMEOUT_S, event_hooks=hooks()) as http:
+                await http.get(self._models)
+        except httpx2.ConnectError:
+            raise ConfigError(
+                f"no server answers at {self.address}: check that it runs, and the address"
+            ) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError):
+            return
 
     async def is_up(self) -> bool:
         """Whether calls are worth a try."""

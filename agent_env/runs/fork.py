@@ -17,6 +17,7 @@ from agent_env.registry import NO_OBJECTS, Objects
 from agent_env.runs.options.run_options import ForkOptions
 from agent_env.runs.resume import fresh_manifest, moved_entries, settings_from_call
 from agent_env.runs.run import Run
+from agent_env.runs.servers.probe import resolve_model
 from agent_env.runs.start import Listener, run_episodes
 from agent_env.tasks.conditions import own_tools, parse_condition
 from agent_env.tasks.features import features
@@ -58,6 +59,9 @@ async def fork(
     from agent_env.episodes.runner import utc_now
 
     source, recording = recorded_episode(trace, objects)
+    if options.model is not None:
+        name = await resolve_model(options.model, options.api_key_env)
+        options = replace(options, model=name)
     start, step = recording.start, step_of(recording, options.at)
     if options.edit is not None and step is None:
         raise ConfigError("--edit replaces a tool result of step K; --at 0 has none")

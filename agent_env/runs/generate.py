@@ -18,6 +18,7 @@ from agent_env.records.schema import Record
 from agent_env.records.tier import Tier
 from agent_env.registry import load_path
 from agent_env.runs.options.run_options import ApiKeyEnv
+from agent_env.runs.servers.probe import resolve_models
 from agent_env.tasks.family import Family, SampleSet, by_digest
 from agent_env.tasks.sample_files import write_whole
 from agent_env.tasks.shortcut_scores import solved_by
@@ -136,6 +137,7 @@ async def _screened(
         raise ConfigError(
             f"--screened-by: {script} is a script and remembers nothing; name a model"
         )
+    names = await resolve_models(names, [options.api_key_env] if options.api_key_env else [])
     urls = base_urls(names, options.base_url)
     parameters = with_variable({}, options.api_key_env)
     panel = [

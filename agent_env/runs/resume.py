@@ -25,6 +25,7 @@ from agent_env.runs.options.run_options import (
     with_changes,
 )
 from agent_env.runs.run import Run
+from agent_env.runs.servers.probe import resolve_model, resolve_models
 from agent_env.runs.servers.serving import other_server, start_server
 from agent_env.runs.start import Engine, Listener, preflight_update, run_episodes, start_run
 from agent_env.tasks.features import driver_of, server_with
@@ -44,6 +45,9 @@ async def resume(
     from agent_env.episodes.rerun.resume import changes
     from agent_env.episodes.run_folder import pending
 
+    if options.model is not None:
+        name = await resolve_model(options.model, options.api_key_env)
+        options = replace(options, model=name)
     changed = check_resumed(run, options, listener.note)
     manifest, now = run.manifest, versions()
     waiting = pending(run, run.samples, manifest.conditions, manifest.repeats)
@@ -189,6 +193,8 @@ async def begin_or_continue(options: RunOptions, data: bytes, listener: Listener
     """Runs the dataset of the options, or what is missing of an existing run of it in their folder;
     `data` are the bytes of the samples that they select. ConfigError where the folder holds another
     run."""
+    (name,) = await resolve_models([options.model], options.api_key_envs)
+    options = replace(options, model=name)
     run = Run(options.out) if options.out else None
     if run is None or not (run.path / "run.json").exists():
         return await start_run(options, listener)

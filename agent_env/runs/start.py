@@ -28,6 +28,7 @@ from agent_env.tasks.tool_registry import needs_web
 from agent_env.wiring.components import RunComponents, open_components
 from agent_env.wiring.models import (
     api_of,
+    check_reached,
     facts_of_server,
     health_of,
     open_counted,
@@ -64,6 +65,8 @@ async def start_run(options: RunOptions, listener: Listener, engine: Engine | No
     no folder then."""
     async with AsyncExitStack() as stack:
         plan = await plan_run(options, listener.note, stack, build_pages=reference_pages)
+        plugins = replace(options.plugins, uses=plan.manifest.plugins)
+        await check_reached(plan.manifest, plugins)
         run = open_plan(plan, listener.note, stack)
         try:
             await try_server(run, options.preflight, listener.note, stack)

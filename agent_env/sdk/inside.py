@@ -156,6 +156,8 @@ if TYPE_CHECKING:
     from agent_env.runs.screen.progress import scores_text as scores_text
     from agent_env.runs.screen.terminal import can_redraw as can_redraw
     from agent_env.runs.screen.terminal import raw as raw
+    from agent_env.runs.servers.probe import resolve_model as resolve_model
+    from agent_env.runs.servers.probe import resolve_models as resolve_models
     from agent_env.runs.start import Start as Start
     from agent_env.runs.studies import Ask as Ask
     from agent_env.runs.study import find_runs as find_runs

@@ -14,12 +14,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import JsonValue
 
 from agent_env.errors import ConfigError
-from agent_env.models.addresses import NO_KEY, split_address, variable_in
+from agent_env.models.addresses import (
+    COMPATIBLE,
+    NO_KEY,
+    NO_SERVER,
+    is_address,
+    server_url,
+    split_address,
+    variable_in,
+)
 from agent_env.models.api import Api
 from agent_env.permits import OWN_DEFAULT, Permit, text_of
 from agent_env.records.manifest import Manifest
 from agent_env.records.reach import Reach
 from agent_env.registry import NO_PLUGINS, PluginEntry, Plugins, unknown_name
+from agent_env.tasks.features import server_of
 from agent_env.wiring.registry import (
     FAMILIES,
     MODELS,
@@ -32,7 +41,7 @@ from agent_env.wiring.registry import (
 if TYPE_CHECKING:
     from agent_env.models.client import Post
     from agent_env.models.endpoint import Endpoint
-    from agent_env.models.server_facts import ServerFacts
+    from agent_env.models.server_facts import Health, ServerFacts
     from agent_env.models.settings import ModelSettings
     from agent_env.models.tokenizers import ServerTokenizer
     from agent_env.protocols import Model, Tokenizer
@@ -123,6 +132,12 @@ def head_of(model: str) -> tuple[str, str]:
 def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry, str]:
     """Where the model or its API is found, and the model's name in run.json; ConfigError for an
     unknown one."""
+    if is_address(model):
+        at = server_url(model if "://" in model else f"http://{model}").removesuffix("/v1")
+        raise ConfigError(
+            f"model '{model}' is an address; write {COMPATIBLE}NAME@{at}/v1, with the name "
+            "that the server has for the model"
+        )
     head, served_name = head_of(model)
     if ":" not in head and not _is_known(head, plugins):
         MODELS.check_there(head)
@@ -290,6 +305,20 @@ def health_of(
     model: str, base_url: JsonValue, plugins: Plugins
 ) -> Callable[[], Awaitable[bool]] | None:
     """A check whether the model's server is up; None where the model has none."""
+    health = _health(model, base_url, plugins)
+    return None if health is None else health.is_up
+
+
+async def check_reached(manifest: Manifest, plugins: Plugins) -> None:
+    """ConfigError where nothing listens at the model's address, unless a feature starts its server,
+    or none answers by design."""
+    base_url = manifest.model_parameters.get("base_url")
+    health = _health(manifest.model, base_url, plugins)
+    if health is not None and base_url != NO_SERVER and server_of(manifest.features) is None:
+        await health.check_reached()
+
+
+def _health(model: str, base_url: JsonValue, plugins: Plugins) -> Health | None:
     from agent_env.models.server_facts import Health
 
     permit = plugins.permit
@@ -297,7 +326,7 @@ def health_of(
         return None
     if not base_url:
         base_url, permit = _address(model, api, None, plugins)
-    return Health(str(base_url), permit=permit).is_up
+    return Health(str(base_url), permit=permit)
 
 
 def model_settings(parameters: Mapping[str, JsonValue]) -> ModelSettings:

@@ -14,6 +14,11 @@ A, B = "compatible/a@https://a.example/v1", "compatible/b@http://127.0.0.1:8000/
         (A, "compatible/a", "https://a.example/v1"),
         ("compatible/o/m:8b@http://h/v1", "compatible/o/m:8b", "http://h/v1"),
         ("compatible/@cf/meta/m@http://h/v1", "compatible/@cf/meta/m", "http://h/v1"),
+        ("compatible/m@http://h/v1/chat/completions", "compatible/m", "http://h/v1"),
+        ("compatible/m@http://h/v1/completions/", "compatible/m", "http://h/v1"),
+        ("compatible/m@http://h/responses", "compatible/m", "http://h"),
+        ("compatible/m@http://h/v1/models", "compatible/m", "http://h/v1"),
+        ("compatible/m@http://h/models/v1//", "compatible/m", "http://h/models/v1"),
         ("compatible/claude@20251001", "compatible/claude@20251001", None),
         ("openai/gpt-5@https://h/v1", "openai/gpt-5@https://h/v1", None),
     ],
@@ -45,7 +50,7 @@ def test_an_address_and_its_key_are_those_that_are_named_for_a_model():
     assert urls == own | {"compatible/c": "http://c/v1"}
     urls = base_urls(["openai/gpt-5", "compatible/c", "compatible/d"], "http://c/v1")
     assert set(key_variables(urls, ()).values()) == {None}
-    urls = base_urls(["compatible/c"], "http://c/v1")
+    urls = base_urls(["compatible/c"], "http://c/v1/chat/completions")
     assert key_variables(urls, ["C_KEY"]) == {"compatible/c": "C_KEY"}
     urls = base_urls([A, B, "openai/gpt-5"], None)
     assert key_variables(urls, ()) == {A: "", B: "", "openai/gpt-5": None}

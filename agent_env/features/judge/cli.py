@@ -28,8 +28,13 @@ def judge(options: JudgeOptions, as_json: AsJson = False) -> None:
     Example: agent-env episodes judge runs/td --model compatible/Qwen/Qwen3-8B
     --base-url http://127.0.0.1:8000/v1 --limit 200
     """
-    from agent_env.features.judge.judge import judge_budget
+    import asyncio
 
+    from agent_env.features.judge.judge import judge_budget
+    from agent_env.sdk.inside import resolve_model
+
+    model = asyncio.run(resolve_model(options.model, options.api_key_env))
+    options = replace(options, model=model)
     budget = judge_budget(options, say)  # of all runs together
 
     def judge_one(path: Path, name: str) -> None:

@@ -41,7 +41,7 @@ class JudgeOptions:
     run: Annotated[
         Path, Opt("A run's folder, a study, or a folder of runs.", metavar="RUN", argument=True)
     ]
-    model: Annotated[str, Opt("The judge: openai/NAME or compatible/NAME.")]
+    model: Annotated[str, Opt("The judge, named as for run.")]
     base_url: Annotated[str | None, Opt("Its address, such as http://127.0.0.1:8000/v1")] = None
     api_key_env: ApiKeyEnv = None
     parameters: Annotated[

@@ -30,6 +30,7 @@ from agent_env.features.papers.results import (
 from agent_env.sdk.commands import WHAT, Opt, OptionGroup
 from agent_env.sdk.errors import AgentEnvError, ConfigError, RunStopped
 from agent_env.sdk.family import Shortcut, Task
+from agent_env.sdk.inside import resolve_models
 from agent_env.sdk.models import ModelParameters
 from agent_env.sdk.results import Estimate, Measurement, RunData
 from agent_env.sdk.run import (
@@ -157,7 +158,7 @@ async def forecast(
     options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
 ) -> str:
     """What the runs that are not begun will use, for users."""
-    work, _ = _prepared(options, progress, note)
+    work, _ = await _prepared(options, progress, note)
     return await work.forecast()
 
 
@@ -165,7 +166,7 @@ async def reproduce(
     options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
 ) -> ReproduceResult:
     """Runs, scores and measures; the caller writes the result."""
-    work, paper_row = _prepared(options, progress, note)
+    work, paper_row = await _prepared(options, progress, note)
     note(await work.forecast())
     for experiment in work.chosen:
         await work.run(experiment.setups)
@@ -173,13 +174,14 @@ async def reproduce(
     return ReproduceResult(work.paper, work.out, results, work.stopped)
 
 
-def _prepared(
+async def _prepared(
     options: ReproduceOptions, progress: Progress, note: Callable[[str], None]
 ) -> tuple[_Work, Mapping[str, str]]:
     """What is to be run, and the paper's row of each model; ConfigError for wrong options."""
     paper = load_reproduction(options.paper)
     chosen = _chosen(paper, options.only)
-    models = options.models or (() if options.responses else ("reference",))
+    named = options.models or (() if options.responses else ("reference",))
+    models = await resolve_models(named, options.run.get("api_key_envs", ()))
     # the paper's row of each model, by its name with and without provider and address
     rows = {row for experiment in paper.experiments for row in experiment.published}
     known = {**{row: row for row in rows}, **paper.models}

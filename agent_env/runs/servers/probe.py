@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from pydantic import JsonValue
 from agent_env.episodes.calls.preflight import ProbedModel
 from agent_env.episodes.calls.server_features import Bodies, ServerCalls, probe_features
 from agent_env.errors import ConfigError, ModelError
-from agent_env.models.addresses import COMPATIBLE
+from agent_env.models.addresses import COMPATIBLE, is_address, server_url, split_address
 from agent_env.models.server_facts import Health, ServerFacts, server_facts, server_identity
 from agent_env.permits import Permit
 from agent_env.protocols import Model
@@ -29,8 +28,6 @@ from agent_env.wiring.trust import own_call
 
 APIS = {"chat": "compatible", "responses": "openai"}
 """The API, and the prefix of its models' names."""
-_HTTP = re.compile("https?://")
-_HOST = re.compile(r"(localhost|[\d.]+|\[[\da-f:]+\]):\d+(/.*)?")
 KEY = "COMPATIBLE_API_KEY"
 SHOWN = 12
 """Models that an error lists."""
@@ -40,12 +37,7 @@ SHOWN = 12
 class ProbeOptions:
     url: Annotated[
         str,
-        Opt(
-            "Such as http://127.0.0.1:8000/v1.",
-            argument=True,
-            metavar="URL",
-            read=lambda url: url.rstrip("/"),
-        ),
+        Opt("Such as http://127.0.0.1:8000/v1.", argument=True, metavar="URL", read=server_url),
     ]
     model: Annotated[str | None, Opt("Its name there; default: the only one listed.")] = None
     api: Annotated[Literal["chat", "responses"], Opt("chat (Chat Completions) or responses.")] = (
@@ -107,17 +99,28 @@ async def resolve_models(models: Sequence[str], api_key_envs: Sequence[str]) -> 
     """The models' names; of the address of a server, that of the only model it serves, as
     `compatible/NAME@URL`. ConfigError where it does not answer, or serves several. A key goes there
     where there is one model alone."""
-    for text in models:
-        if _HOST.fullmatch(text):
+    for text in filter(is_address, models):
+        if "://" not in text:
             raise ConfigError(f"model '{text}' is an address without http://; write http://{text}")
     variable = next((name for name in api_key_envs if "=" not in name), KEY)
     key = os.environ.get(variable) if len(models) == 1 else None
-    return [await _model_at(text, key) if _HTTP.match(text) else text for text in models]
+    return [await _model_at(text, key) if is_address(text) else _plain(text) for text in models]
+
+
+async def resolve_model(model: str, api_key_env: str | None) -> str:
+    """The name of one model, whose key is in this variable."""
+    return (await resolve_models([model], [api_key_env] if api_key_env else []))[0]
+
+
+def _plain(model: str) -> str:
+    """A name, with the base URL alone where it has an address."""
+    name, url = split_address(model)
+    return name if url is None else f"{name}@{url}"
 
 
 async def _model_at(text: str, key: str | None) -> str:
     permit = own_call()
-    url, facts = await _server_at(text.rstrip("/"), "", key, permit)
+    url, facts = await _server_at(server_url(text), "", key, permit)
     if facts.models is not None:
         return f"{COMPATIBLE}{_only_model(url, facts, COMPATIBLE)}@{url}"
     raise ConfigError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-from agent_env.models.addresses import split_address
+from agent_env.models.addresses import server_url, split_address
 from agent_env.records.manifest import Manifest
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.draft import with_server
@@ -22,7 +22,7 @@ def other_server(
     """Of the options of `resume` and `fork`: the other model's name in run.json, its address, and
     the run's settings of features with the server that is started for it, or without the one that
     is started no more."""
-    url = url or split_address(model or "")[1]
+    url = (url and server_url(url)) or split_address(model or "")[1]
     if model is None and url is None:
         return None, None, settings
     before = server_of(settings)

@@ -86,8 +86,7 @@ def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):
     before = list(episodes_of(run, print))
     scores = [score for _, score in score_folder(run, print)]
     with serving(FakeServer(script(run.path.parent, *TRUTHFUL))) as url:
-        command = "episodes judge {} --model compatible/j --base-url {} --json"
-        done = typed(command, run.path, url)
+        done = typed("episodes judge {} --model {} --json", run.path, url)
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     assert (said["metric"], said["chosen"], said["kept"]) == ("exact_match", 8, 0)
@@ -104,7 +103,7 @@ def test_a_judge_says_right_of_its_share_and_changes_no_episode(run):
     assert (judge["right"]["value"], judge["judged"], judge["calls"]) == (0.5, 8, 8)
     assert 0 < judge["right"]["low"] < 0.5 < judge["right"]["high"] < 1
     *_, shown = transcript(read_trace(next(run.traces())))
-    judged_by = "== judged by compatible/j: metric exact_match, says wrong"
+    judged_by = f"== judged by compatible/fake@{url}: metric exact_match, says wrong"
     assert shown == f"{judged_by}\nAnother.\nVERDICT: INCORRECT"
 
 

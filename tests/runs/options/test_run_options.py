@@ -39,7 +39,7 @@ def listed(*names):
 async def asked(listing, keys=(), more=()):
     """What the address of a server with this list becomes, and the heads of the requests."""
     async with RawServer(listing) as server:
-        address = server.url.removesuffix("/v1")
+        address = f"{server.url}/chat/completions"
         (name, *_) = await resolve_models([address, *more], keys)
         return name.replace(server.url, "URL"), server.heads
 
