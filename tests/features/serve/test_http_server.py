@@ -92,18 +92,6 @@ def _message(chat):
     return Message.model_validate(known | {"tool_calls": calls})
 
 
-async def _drive(served, body):
-    """The end of an episode that the scripted reference model drives."""
-    turn, place = await served.begin(**body)
-    talk = list(turn["messages"])
-    while not turn["done"]:
-        specs = tuple(ToolSpec.model_validate(tool["function"]) for tool in turn["tools"])
-        reply = await Reference().generate(tuple(map(_message, talk)), specs)
-        turn = await served.step(place, {"message": chat_message(reply.message)})
-        talk += turn["messages"]
-    return turn
-
-
 async def test_episodes_over_http_score_as_those_driven_in_process(tmp_path):
     over_http, in_process = {}, {}
     async with _server(tmp_path / "run") as served:
@@ -112,11 +100,17 @@ async def test_episodes_over_http_score_as_those_driven_in_process(tmp_path):
         ids = served_names(served.served_run.environment.folder)
         names = {name: sample for sample, name in ids.items()}
         for sample, condition in product(tasks["samples"], tasks["conditions"]):
-            end = await _drive(served, {"sample": sample, "condition": condition})
-            score = await served.get(f"/episodes/{end['id']}/score")
-            assert score["reward"] == end["reward"]
-            assert end["episode"] == f"{condition}/{sample}.1"
-            over_http[f"{condition}/{names[sample]}.1"] = (end["reward"], end["stop_reason"])
+            turn, place = await served.begin(sample=sample, condition=condition)
+            talk = list(turn["messages"])
+            while not turn["done"]:
+                specs = [ToolSpec.model_validate(tool["function"]) for tool in turn["tools"]]
+                reply = await Reference().generate(tuple(map(_message, talk)), specs)
+                turn = await served.step(place, {"message": chat_message(reply.message)})
+                talk += turn["messages"]
+            assert (await served.get(f"{place}/score"))["reward"] == turn["reward"]
+            assert turn["episode"] == f"{condition}/{sample}.1"
+            name = f"{condition}/{names[sample]}.1"
+            over_http[name] = (turn["reward"], turn["stop_reason"])
     options = RunOptions("time-puzzles", conditions=("base", "explicit+cal"), limit=2,
                          out=tmp_path / "ours")  # fmt: skip
     async with open_environment(await make_environment(options)) as environment:

@@ -32,9 +32,25 @@ def a_run(path):
     """`right` answers rightly after a failed call and a search, `wrong` wrongly and without known
     tokens, `lost` fails, `cut` is unfinished; 1982-04-02 is the answer to all."""
     folder = make_run(path, ["right", "wrong", "lost", "cut"])
-    _right(folder)
-    trace = _begin(folder, "wrong")
-    _answer(trace, "0", "MY ANSWER: 1999-01-01", Usage(), 0.1)
+    trace = _begin(folder, "right")
+    trace.write(
+        events.ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
+        usage=Usage(input_tokens=5, output_tokens=0, cached_tokens=0, reasoning_tokens=0),
+        wait_s=0.1, latency_s=0.1,
+    )  # fmt: skip
+    call = ToolCall(id="call_1", name="web_search", arguments='{"query": "Falklands War"}')
+    asked = Message(role="assistant", content="I look.", tool_calls=(call,), reasoning="Hm.")
+    counted = {"cached_tokens": 40, "output_tokens": 7, "reasoning_tokens": 3}
+    usage = Usage(input_tokens=100, source="provider", **counted)
+    reply = Reply(message=asked, finish_reason="tool_calls", usage=usage, model="gpt-5-2026")
+    trace.write(events.ModelCalled, request="1" * 64, reply=reply, latency_s=0.25, attempt=2)
+    trace.write(
+        events.ToolCalled, call=call, duration_s=0.2, output_tokens=9, tokens_source="estimate",
+        result=ToolResult(output="It began on 1982-04-02.", pages=(PAGE,)),
+    )  # fmt: skip
+    last = usage.model_copy(update={"input_tokens": 130})
+    _answer(trace, "2", "MY ANSWER: 1982-04-02", last, 0.3)
+    _answer(_begin(folder, "wrong"), "0", "MY ANSWER: 1999-01-01", Usage(), 0.1)
     trace = _begin(folder, "lost")
     trace.write(events.EpisodeFailed, error="ModelError", message="the server is gone")
     trace.close()
@@ -50,28 +66,6 @@ def _begin(folder, sample):
         messages=(Message(role="user", content="Which day was it?"),), tools=(SEARCH,),
     )  # fmt: skip
     return trace
-
-
-def _right(folder):
-    trace = _begin(folder, "right")
-    trace.write(
-        events.ModelCalled, request="0" * 64, error="too many requests", error_kind="rate_limit",
-        usage=Usage(input_tokens=5, output_tokens=0, cached_tokens=0, reasoning_tokens=0),
-        wait_s=0.1, latency_s=0.1,
-    )  # fmt: skip
-    call = ToolCall(id="call_1", name="web_search", arguments='{"query": "Falklands War"}')
-    asked = Message(role="assistant", content="I look.", tool_calls=(call,), reasoning="Hm.")
-    counted = {"cached_tokens": 40, "output_tokens": 7, "reasoning_tokens": 3}
-    usage = Usage(input_tokens=100, source="provider", **counted)
-    reply = Reply(message=asked, finish_reason="tool_calls", usage=usage, model="gpt-5-2026")
-    trace.write(events.ModelCalled, request="1" * 64, reply=reply, latency_s=0.25, attempt=2)
-    result = ToolResult(output="It began on 1982-04-02.", pages=(PAGE,))
-    trace.write(
-        events.ToolCalled, call=call, result=result, duration_s=0.2, output_tokens=9,
-        tokens_source="estimate",
-    )  # fmt: skip
-    last = usage.model_copy(update={"input_tokens": 130})
-    _answer(trace, "2", "MY ANSWER: 1982-04-02", last, 0.3)
 
 
 def _answer(trace, digit, text, usage, latency_s):
