@@ -51,9 +51,8 @@ def blocks_of(page: Path) -> Iterator[Block]:
     """All blocks of the page, in order."""
     for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
         kind, value, _, language, text = found.groups()
-        yield Block(
-            language, text, *(value if kind == name else "" for name in ("file", "not run"))
-        )
+        told = {"file": "", "not run": ""} | ({kind: value} if kind else {})
+        yield Block(language, text, *told.values())
 
 
 @dataclass(slots=True)
@@ -73,21 +72,10 @@ class Page:
         """Runs or checks the block."""
         if block.file:
             (self.folder / block.file).write_text(block.text, encoding="utf-8")
-        match block.language:
-            case "bash":
-                self._run_commands(block.text)
-            case "python":
-                self._run_python(block.text)
-            case "toml":
-                tomllib.loads(block.text)
-            case "json":
-                _read_json(block.text)
-            case "text" if block.file:
-                pass
-            case "text":
-                self._compare(block.text)
-            case language:
-                raise AssertionError(f"a block of '{language}' needs a reason why it is not run")
+        runs = {"bash": self._run_commands, "python": self._run_python, "toml": tomllib.loads}
+        runs |= {"json": _read_json, "text": (lambda text: None) if block.file else self._compare}
+        assert block.language in runs, f"'{block.language}' needs a reason why it is not run"
+        runs[block.language](block.text)
 
     def _run_commands(self, text: str) -> None:
         printed = []
@@ -109,11 +97,8 @@ class Page:
         assert words[0] not in ("view", "serve"), "it waits for somebody: say so as a reason"
         words, target = (words[:-2], words[-1]) if words[-2:-1] == [">"] else (words, "")
         words = [ADDRESS.sub(self.address, word) for word in self._smaller(words)]
-        environment = self.environment | {
-            "COLUMNS": "80",
-            "OPENAI_BASE_URL": self.address,
-            "OPENAI_API_KEY": self.environment.get("OPENAI_API_KEY", "a-key-for-tests"),
-        }
+        environment = {"OPENAI_API_KEY": "a-key-for-tests"} | self.environment
+        environment |= {"COLUMNS": "80", "OPENAI_BASE_URL": self.address}
         done = agent_env(*words, cwd=self.folder, env=environment)
         assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
         if target:
@@ -124,10 +109,9 @@ class Page:
         """The command with fewer questions, where its output is not compared."""
         smaller = list(words)
         for number, word in enumerate(words[:-1], 1):
-            if word in MOST and int(words[number]) > MOST[word]:
-                is_few = self.is_compared and word == "--limit"
-                if not (is_few and int(words[number]) <= FEW_PUZZLES):
-                    smaller[number] = str(MOST[word])
+            most = FEW_PUZZLES if self.is_compared and word == "--limit" else MOST.get(word)
+            if most is not None and int(words[number]) > most:
+                smaller[number] = str(MOST[word])
         if words[0] == "run" and "--limit" not in words and not self.is_compared:
             smaller += ["--limit", "2"]
         return smaller
@@ -156,15 +140,11 @@ class Page:
 def commands_of(text: str) -> Iterator[list[str]]:
     """The words of each command, comments left out."""
     for line in text.replace("\\\n", " ").splitlines():
-        words = list[str]()
-        for word in shlex.split(line, comments=True):
-            if word == "&&":
-                yield words
-                words = []
-            else:
-                words.append(word)
-        if words:
-            yield words
+        words = shlex.split(line, comments=True)
+        while words:
+            end = words.index("&&") if "&&" in words else len(words)
+            yield words[:end]
+            words = words[end + 1 :]
 
 
 def check_extras(words: list[str]) -> None:

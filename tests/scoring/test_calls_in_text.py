@@ -34,8 +34,7 @@ def test_what_is_no_call_and_whose_answer_has_one():
     assert call_in_text(text, ("python",)) == "fenced JSON"
     episode = ended(CALL, condition="web")
     assert answer_with_call(episode) is None
-    offered = episode.model_copy(update={"tools": ("web_search",)})
-    assert answer_with_call(offered) == "bare JSON"
+    assert answer_with_call(episode.model_copy(update={"tools": ("web_search",)})) == "bare JSON"
     block = f"```tool_call\n{CALL}\n```"
     call = ToolCall(id="a", name="web_search", arguments="{}")
     said = (Message(role="assistant", content=block, tool_calls=(call,)),)

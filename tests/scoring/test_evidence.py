@@ -52,8 +52,7 @@ def test_lookups_fail_by_retrieval_reading_or_reasoning():
     lookup = Lookup(constraint=0, **nothing)
     assert trail(episode({"web_search": "No results"}), WRONG) == ("not found", lookup)
     listed = episode({"web_search": "War, a page"}, (RETURNED,))
-    returned = lookup.model_copy(update={"returned": True})
-    assert trail(listed, WRONG) == ("not opened", returned)
+    assert trail(listed, WRONG) == ("not opened", lookup.model_copy(update={"returned": True}))
     assert trail(episode(PAGE, (OPENED,)), WRONG)[0] == "misread"
     assert trail(episode({"open_page": "Window 1 of 2"}, (OPENED,)), WRONG)[0] == "misread"
     assert trail(episode({"web_search": "2 April 1982"}), None)[0] == "dates left out"
@@ -78,8 +77,7 @@ def test_own_words_unseen_searches_and_written_dates():
     found = PageRef(url="https://other.example/", how="returned")
     hosted = episode({}, (found,)).model_copy(update={"hosted_calls": 1})
     assert trail(hosted, WRONG)[0] == "search not seen"
-    coded = episode({}).model_copy(update={"hosted_calls": 1})
-    assert trail(coded, WRONG)[0] == "not found"
+    assert trail(episode({}).model_copy(update={"hosted_calls": 1}), WRONG)[0] == "not found"
     assert stands_in("1982-04", "in April 1982")
     assert stands_in("1982-05", "1982-05-07")
     assert not stands_in("1982", "page 19820")

@@ -1,11 +1,9 @@
 """Conditions by name."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-import agent_env
 from agent_env.errors import ConfigError
 from agent_env.features.agents import AGENT
 from agent_env.features.evidence import WORLD
@@ -14,6 +12,7 @@ from agent_env.records.schema import Condition
 from agent_env.records.tool_traits import AgentUse, ToolTraits
 from agent_env.tasks.conditions import parse_condition, parse_conditions, with_first_steps
 from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, Axis, grid, with_modifier
+from tests import ROOT
 from tests.tables import tables
 
 SERVERS = {
@@ -139,9 +138,8 @@ def test_a_condition_of_the_grid_can_be_typed_as_it_is_named():
     assert parse_condition("web~schema~shifted").name == "web~shifted~schema"
     with pytest.raises(ConfigError, match="those of no day; leave --web-ablation out"):
         parse_condition("web~shifted~on-1995-06-01")
-    by_agent = with_modifier(
-        parse_condition("web"), AGENT, AgentUse(name="some", command=("some",))
-    )
+    agent = AgentUse(name="some", command=("some",))
+    by_agent = with_modifier(parse_condition("web"), AGENT, agent)
     assert (by_agent.name, with_first_steps([by_agent], ())) == ("web~by-some", (by_agent,))
     with pytest.raises(ConfigError, match="'web~by-some~schema': answer formats are of our own"):
         with_modifier(by_agent, FORMAT, "schema")
@@ -149,10 +147,6 @@ def test_a_condition_of_the_grid_can_be_typed_as_it_is_named():
 
 def test_one_file_alone_splits_and_joins_names_at_the_tilde():
     at_tilde = re.compile(r"""\.r?(split|partition)\(["']~|["']~["']\.join|["']~["'] (not )?in\b""")
-    package = Path(agent_env.__file__).parent
-    using = {
-        str(file.relative_to(package))
-        for file in package.rglob("*.py")
-        if at_tilde.search(file.read_text())
-    }
-    assert using == {"tasks/features.py"}
+    files = (ROOT / "agent_env").rglob("*.py")
+    using = [file for file in files if at_tilde.search(file.read_text())]
+    assert using == [ROOT / "agent_env/tasks/features.py"]

@@ -1,4 +1,4 @@
-"""Options of a family as the user writes them, and tables beside samples."""
+"""Options of a family as the user writes them, tables beside samples, and samples by field."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.records.schema import MaterialTable, Record, Sample
+from agent_env.records.tier import Tier
 from agent_env.tasks.family import Family, SampleSet
-from agent_env.tasks.sample_files import materials_beside, read_materials
+from agent_env.tasks.sample_files import materials_beside, parse_where, read_materials, select
+from agent_env.testing import puzzle
 
 
 class Options(Record):
@@ -29,10 +31,8 @@ def no_task(prompt, options, tables):
 
 
 def make(count, seed, options):
-    samples = (
-        Sample(id=f"s-{seed}-{i}", task="tests", gold=("yes",), materials=(TABLE.digest,))
-        for i in range(count)
-    )
+    fields = {"task": "tests", "gold": ("yes",), "materials": (TABLE.digest,)}
+    samples = (Sample(id=f"s-{seed}-{number}", **fields) for number in range(count))
     return SampleSet(tuple(samples), (TABLE,))
 
 
@@ -84,13 +84,29 @@ def levelled(tmp_path):
     return replace(FAMILY, levels=file)
 
 
+def test_a_level_that_is_not_there_is_named(levelled):
+    none = "--difficulty easy: tests has no levels of difficulty; leave it out"
+    with pytest.raises(ConfigError, match=f"^{none}$"):
+        FAMILY.read_options([], "easy")
+    with pytest.raises(ConfigError, match=r"^--difficulty medium: tests has easy, paper$"):
+        levelled.read_options([], "medium")
+
+
+PUZZLES = [puzzle("a", ["2001-01-01"]), puzzle("b", []), puzzle("c", ["2001-01-01", "2002-01-01"])]
+
+
 @pytest.mark.parametrize(
-    ("family", "level", "said"),
+    ("filters", "ids"),
     [
-        ("plain", "easy", "--difficulty easy: tests has no levels of difficulty; leave it out"),
-        ("levelled", "medium", "--difficulty medium: tests has easy, paper"),
+        (["solution_count=0,2"], "bc"),
+        (["solution_count=0,2", "id=c"], "c"),
+        (["gold=2002-01-01"], "c"),
+        (["tier=easy"], "a"),
+        (["tier=hard,paper"], ""),
     ],
 )
-def test_a_level_that_is_not_there_is_named(family, level, said, levelled):
-    with pytest.raises(ConfigError, match=f"^{said}$"):
-        (levelled if family == "levelled" else FAMILY).read_options([], level)
+def test_filters_hold_together_and_a_level_is_compared_by_its_name(filters, ids):
+    easy = Tier(name="easy", about="three facts")
+    samples = [PUZZLES[0].model_copy(update={"tier": easy}), *PUZZLES[1:]]
+    found = select(samples, [parse_where(text) for text in filters])
+    assert [sample.id for sample in found] == [*ids]

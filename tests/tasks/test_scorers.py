@@ -3,9 +3,10 @@
 import pytest
 
 from agent_env.errors import ConfigError
-from agent_env.records.schema import Episode, Sample
+from agent_env.records.schema import Sample
 from agent_env.tasks.scorers import SCORERS, with_measures
-from agent_env.wiring.registry import load_family
+from tests.ended import ended
+from tests.questions import questions
 
 
 @pytest.mark.parametrize(
@@ -17,19 +18,15 @@ from agent_env.wiring.registry import load_family
     ],
 )
 def test_every_family_whose_authors_published_a_scorer_has_it(name, metrics):
-    family = load_family(name)
-    task = family.make_task("default", family.options(), {})
+    _, task = questions(name)
     own = with_measures(task, "authors", ())
-    assert own.metrics == metrics
-    assert own.error_metrics == task.error_metrics & set(metrics)
+    assert (own.metrics, own.error_metrics) == (metrics, task.error_metrics & set(metrics))
     assert set(metrics) <= {*task.metrics, "hop_1"}
 
 
 def test_a_family_without_one_says_so():
-    family = load_family("traveler")
-    task = family.make_task("default", family.options(), {})
     with pytest.raises(ConfigError, match="--scorer authors: no published scorer of traveler"):
-        with_measures(task, "authors", ())
+        with_measures(questions("traveler")[1], "authors", ())
 
 
 def right(sample, answer):
@@ -54,9 +51,7 @@ SAMPLE = Sample(id="s-1", task="qa", gold=("1815",))
 def scored(function, answer):
     """The scorer's metrics, and the score of an episode with this last text."""
     own = SCORERS.adapted(function, SCORERS.entry_of(function, function.__name__))
-    episode = Episode(sample="s-1", condition="base", repeat=1, model="m", status="finished",
-                      answer=answer, stop_reason="answered", messages=())  # fmt: skip
-    return own.metrics, own(SAMPLE, episode)
+    return own.metrics, own(SAMPLE, ended(answer, "s-1", stop_reason="answered"))
 
 
 @pytest.mark.parametrize(

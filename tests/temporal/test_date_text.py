@@ -4,34 +4,17 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.temporal.date_text import DateReader, date_reader
+from tests.tables import tables
+
+CASES = tables(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "date"),
-    [
-        ("1990", "1990"), ("1990.0", "1990"), ("871", "0871"), ("1990-5", "1990-05"),
-        ("05/1990", "1990-05"), ("May 1990", "1990-05"), ("1990-05-03", "1990-05-03"),
-        ("1990-05-03T00:00:00Z", "1990-05-03"), ("1990-05-03 00:00:00+02:00", "1990-05-03"),
-        ("19900503", "1990-05-03"), ("1990/5/3", "1990-05-03"), ("4.8.1968", "1968-08-04"),
-        ("Feb 4, 1953", "1953-02-04"), ("4-Feb-1953", "1953-02-04"),
-        ("Sunday, 1st of May 1990", "1990-05-01"), ("Sept. 3, 1939", "1939-09-03"),
-        ("31/12/1990", "1990-12-31"), ("12/31/1990", "1990-12-31"), ("05/05/1990", "1990-05-05"),
-        ("1914-00-00", "1914"), ("1914-07-00", "1914-07"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "date"), CASES["dates"])
 def test_usual_forms_are_read_to_the_precision_written(text, date):
     assert str(DateReader().read(text)) == date
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("1918-02-30", "day is out of range for month"), ("1914-13", "month must be in 1..12"),
-        ("0000", "year 0 is out of range"), ("1914-00-05", "it has a day and no month"),
-        ("-490", "write YYYY"), ("10000", "write YYYY"), ("4.8.68", "write YYYY"),
-        ("Foo 4, 1953", "write YYYY"), ("01/02/1992", "may have the day or the month first"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "reason"), CASES["no_dates"])
 def test_what_is_no_date_is_told_why(text, reason):
     with pytest.raises(ValueError, match=reason):
         DateReader().read(text)

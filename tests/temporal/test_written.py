@@ -2,19 +2,11 @@
 
 import pytest
 
+from agent_env.temporal import written
 from agent_env.temporal.days import PartialDate
-from agent_env.temporal.written import (
-    ANY_MONTH,
-    DAY_FIRST,
-    MONTH_FIRST,
-    DateForms,
-    day_and_month,
-    in_words,
-    month_number,
-)
 
-FORMS = DateForms(
-    rf"(?P<d>\d{{1,2}}) (?P<m>{ANY_MONTH})(?: (?P<y>\d{{4}}))?",
+FORMS = written.DateForms(
+    rf"(?P<d>\d{{1,2}}) (?P<m>{written.ANY_MONTH})(?: (?P<y>\d{{4}}))?",
     r"(?P<a>\d{1,2})(?P<sep>[/-])(?P<b>\d{1,2})(?P=sep)(?P<y>\d{4})",
     r"(?P<y>\d{4})",
     before=r"(?<!\w)",
@@ -38,12 +30,14 @@ def test_dates_months_and_numbers_in_words():
         False,
     ]
     assert (without_year.month, without_year.day) == (5, 5)
-    assert FORMS.read("1/2/1990", DAY_FIRST) == next(FORMS.find("1/2/1990", DAY_FIRST))
+    assert FORMS.read("1/2/1990", written.DAY_FIRST) == next(
+        FORMS.find("1/2/1990", written.DAY_FIRST)
+    )
     assert FORMS.read("in 1990") is None
     texts = ("September", "sep", "Sept.", "09", "Septem", "x")
-    assert [month_number(text) for text in texts] == [9, 9, 9, 9, None, None]
+    assert [written.month_number(text) for text in texts] == [9, 9, 9, 9, None, None]
     texts = ("one hundred and five", "twenty-five", "two thousand", "five six", "x")
-    assert [in_words(text) for text in texts] == [105, 25, 2000, None, None]
+    assert [written.in_words(text) for text in texts] == [105, 25, 2000, None, None]
 
 
 @pytest.mark.parametrize(
@@ -53,10 +47,10 @@ def test_dates_months_and_numbers_in_words():
         (2, 13, None, (13, 2)),
         (2, 2, None, (2, 2)),
         (1, 2, None, None),
-        (1, 2, DAY_FIRST, (1, 2)),
-        (1, 2, MONTH_FIRST, (2, 1)),
-        (1, 13, DAY_FIRST, (13, 1)),
+        (1, 2, written.DAY_FIRST, (1, 2)),
+        (1, 2, written.MONTH_FIRST, (2, 1)),
+        (1, 13, written.DAY_FIRST, (13, 1)),
     ],
 )
 def test_the_order_decides_only_where_both_are_possible(first, second, order, expected):
-    assert day_and_month(first, second, order) == expected
+    assert written.day_and_month(first, second, order) == expected

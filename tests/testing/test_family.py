@@ -8,8 +8,9 @@ import pytest
 
 import agent_env as ae
 from agent_env.tasks.family import SampleSet, family_of
-from agent_env.testing import Nonconformance, check_family
+from agent_env.testing import check_family
 from agent_env.wiring.registry import task_names
+from tests.testing.test_parts import breaches
 
 QA = """\
 {"question": "The year after 1999?", "answer": "2000"}
@@ -81,9 +82,7 @@ GOOD = family_of(TASK, SAMPLES)
 
 
 def told(family, **more):
-    with pytest.raises(Nonconformance) as caught:
-        check_family(family, **more)
-    return str(caught.value)
+    return "\n".join(breaches(check_family, family, **more))
 
 
 def of_task(**changes):

@@ -2,23 +2,26 @@
 
 import json
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
 from agent_env.errors import ConfigError, DatasetErrors
 from agent_env.families.qa.reading import read_questions
-from agent_env.families.qa.sample import QaOptions, QaSample
+from agent_env.families.qa.sample import QaOptions
 
 ROWS = [
     {"id": "leap", "question": "How many days has a leap year?", "answer": 366, "topic": "years"},
     {"id": "wall", "question": "When did the wall fall?", "answer": ["1989", "89"], "topic": "h"},
 ]
+LINES = "\n".join(map(json.dumps, ROWS))
 
 
 def read(file, **options):
     made = read_questions(file, QaOptions.model_validate(options))
     if defects := [each for own in made.defects.values() for each in own]:
         raise DatasetErrors(file, defects)
-    return [each for each in made.samples if isinstance(each, QaSample)]
+    return list(made.samples)
 
 
 def written(tmp_path, name, text):
@@ -28,31 +31,20 @@ def written(tmp_path, name, text):
 
 
 def test_json_lines_and_arrays_csv_and_parquet_give_the_same_questions(tmp_path):
-    import pyarrow
-    import pyarrow.parquet
-
-    lines = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
-    array = written(tmp_path, "q.json", json.dumps(ROWS))
-    head = "id,question,answer,topic\n"
-    table = written(
-        tmp_path,
-        "q.csv",
-        head
-        + "leap,How many days has a leap year?,366,years\nwall,When did the wall fall?,1989|89,h",
+    table = (
+        "id,question,answer,topic\nleap,How many days has a leap year?,366,years\n"
+        "wall,When did the wall fall?,1989|89,h"
     )
-    parquet = tmp_path / "q.parquet"
-    as_lists = [row | {"answer": [str(a) for a in _list(row["answer"])]} for row in ROWS]
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(as_lists), parquet)
-    expected = read(lines)
+    expected = read(written(tmp_path, "q.jsonl", LINES))
     assert [(q.id, q.gold, q.columns) for q in expected] == [
         ("leap", ("366",), {"topic": "years"}),
         ("wall", ("1989", "89"), {"topic": "h"}),
     ]
-    assert read(array) == read(table) == read(parquet) == expected
-
-
-def _list(value):
-    return value if isinstance(value, list) else [value]
+    assert read(written(tmp_path, "q.json", json.dumps(ROWS))) == expected
+    assert read(written(tmp_path, "q.csv", table)) == expected
+    rows = [ROWS[0] | {"answer": ["366"]}, ROWS[1]]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "q.parquet")
+    assert read(tmp_path / "q.parquet") == expected
 
 
 def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path):
@@ -71,16 +63,13 @@ def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path)
     ],
 )
 def test_usual_names_of_columns_are_recognised_and_told(tmp_path, head, taken):
-    file = written(tmp_path, "q.csv", f"{head}\nWhen?,1815\n")
-    made = read_questions(file, QaOptions())
+    made = read_questions(written(tmp_path, "q.csv", f"{head}\nWhen?,1815\n"), QaOptions())
     assert (made.samples[0].question, made.samples[0].gold) == ("When?", ("1815",))
     assert list(made.notes) == [f"q.csv: the column {each}" for each in taken]
 
 
 def test_all_defects_are_told_by_line_and_field(tmp_path):
-    file = written(
-        tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n"
-    )  # fmt: skip
+    file = written(tmp_path, "q.csv", "id,question,answer\na,One?,two\na,,3\nb c,Why?,\n")
     with pytest.raises(DatasetErrors) as caught:
         read(file, scorer="number")
     assert caught.value.lines == (
@@ -92,7 +81,7 @@ def test_all_defects_are_told_by_line_and_field(tmp_path):
 
 
 def test_problems_belong_to_their_questions_and_dates_are_asked_for(tmp_path):
-    file = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, ROWS)))
+    file = written(tmp_path, "q.jsonl", LINES)
     made = read_questions(file, QaOptions(scorer="number"))
     assert [sample.id for sample in made.samples] == ["leap", "wall"]
     assert made.defects == {}
@@ -100,9 +89,8 @@ def test_problems_belong_to_their_questions_and_dates_are_asked_for(tmp_path):
     assert made.defects["leap"] == ((1, "field 'answer': '366' is not a day; write YYYY-MM-DD"),)
     text = "question;answer\nWhen?;4 February 1953|05/02/1953\nAnd then?;{}\n"
     file = written(tmp_path, "q.csv", text.format("31/12/1953"))
-    assert [q.gold for q in read(file, scorer="dates")] == [
-        ("1953-02-04", "1953-02-05"), ("1953-12-31",),
-    ]  # fmt: skip
+    golds = [q.gold for q in read(file, scorer="dates")]
+    assert golds == [("1953-02-04", "1953-02-05"), ("1953-12-31",)]
     file = written(tmp_path, "q.csv", text.format("1953-12-31"))
     with pytest.raises(ConfigError, match="whether '05/02/1953' has the day or the month first"):
         read(file, scorer="dates")

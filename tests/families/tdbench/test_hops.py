@@ -89,8 +89,7 @@ def test_each_hop_is_stored_and_those_without_an_answer_are_no_more(tmp_path):
         ),
         "heads": ("ward,head", [f"w{n},h{n},2030-01-01," for n in range(4)]),
     }
-    tables = write(tmp_path, *files, files=files)
-    found = made(tables, "patient", "head", now="2041-01-01")
+    found = made(write(tmp_path, *files, files=files), "patient", "head", now="2041-01-01")
     assert Counter(s.cardinality for s in found.samples) == {"unique": 10, "none": 10}
     what = "queries of the kind hops without an answer, beyond as many as have one"
     assert found.left_out[what] == 20

@@ -39,8 +39,7 @@ def test_names_that_are_not_known_are_wrong_answers():
 
 @given(st.lists(st.sampled_from(PEOPLE), unique=True, min_size=1))
 def test_a_list_of_names_reads_as_itself(names):
-    listed = "\n".join(f"- {name}, from 2001 to 2003" for name in names)
-    assert read(listed).names == tuple(names)
+    assert read("\n".join(f"- {name}, from 2001 to 2003" for name in names)).names == tuple(names)
 
 
 @settings(max_examples=30)

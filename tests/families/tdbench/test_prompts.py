@@ -40,11 +40,12 @@ def test_books_rows_and_worked_answers():
     assert text("retrieval", question(1), open_book=True) == shown
     with pytest.raises(ConfigError, match="retrieval: sample 'td-1' names no table"):
         text("retrieval", question(1, materials=(), context=()))
-    keeper = question(1, gold=("Lene Varga",), others=("Osk Tamm", "Piet Orrin"), roles=())
-    assert measure(keeper, EXAMPLES["cot"][0][1])["metrics"]["answer"] == 1
-    nobody = question(others=("Osk Tamm", "Piet Orrin"))
-    assert measure(nobody, EXAMPLES["cot"][1][1])["metrics"]["answer"] == 1
-    now = question(3, gold=("Mara Quell",), others=(), roles=())
-    assert measure(now, EXAMPLES["current"][0][1])["metrics"]["answer"] == 1
+    others = ("Osk Tamm", "Piet Orrin")
+    for sample, name, number in (
+        (question(1, gold=("Lene Varga",), others=others, roles=()), "cot", 0),
+        (question(others=others), "cot", 1),
+        (question(3, gold=("Mara Quell",), others=(), roles=()), "current", 0),
+    ):
+        assert measure(sample, EXAMPLES[name][number][1])["metrics"]["answer"] == 1
     with pytest.raises(ConfigError, match="unknown prompt 'nice'; known: default, cot, time-cot"):
         make_fields("nice", lambda own: False, {})

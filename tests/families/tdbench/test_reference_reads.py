@@ -97,8 +97,7 @@ def test_shared_days_are_counted_and_shown_as_a_number():
         "the entry of 8 for tariff night? Do not count the day on which either ended.\n\n"
         'Write the number in digits. If you do not know, write "unsure".'
     )
-    talk = [Message(role="user", content=prompt)]
-    assert asyncio.run(_talk(talk, ToolSet([]))) == "245"
+    assert asyncio.run(_talk([Message(role="user", content=prompt)], ToolSet([]))) == "245"
     golds = [SimpleNamespace(answer=row[1], start=row[2], end=row[3]) for row in rows]
     assert gold_text(SimpleNamespace(gold=("245",), golds=golds)) == "245"
     assert gold_text(SimpleNamespace(gold=("8",), golds=golds)) == "8 (2020-09-01 to 2022-02-01)"

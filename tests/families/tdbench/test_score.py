@@ -1,18 +1,24 @@
-"""Answers to questions from a temporal table, each with the metrics that it must get."""
+"""Answers to questions from a temporal table, each with the metrics that it must get; oracles score
+all, constants their true share, an answer short of one row nothing.
+
+Generated questions come from the generator; benchmarks/tdbench_scoring.py asks thousands.
+"""
+
+from collections import Counter
 
 import pytest
 
+from agent_env.families.tdbench.family import make_task
+from agent_env.families.tdbench.sample import TdbenchOptions
 from agent_env.families.tdbench.score import make_scorer, measure
+from agent_env.tasks.shortcut_scores import solved_by
 from tests.ended import ended
 from tests.families.tdbench.leaders import TABLE, current, hops, question
+from tests.questions import questions
 from tests.tables import each, tables
 
 CASES = tables(__file__)
-ASKED = {
-    "Carl Dahl": question(1),
-    "Carl Dahl, Eva Fors": question(1, 2),
-    "nobody": question(),
-}
+ASKED = {"Carl Dahl": question(1), "Carl Dahl, Eva Fors": question(1, 2), "nobody": question()}
 PLAIN = [(*case, n) for n, key in enumerate(("wrong", "right")) for case in each(CASES[key])]
 
 
@@ -86,3 +92,54 @@ def test_current_answers_are_correct_outdated_or_incorrect(text, without, with_t
     classes = {"correct", "outdated", "incorrect"}
     ones = {name for name in found if name.removesuffix("_time") in classes and found[name]}
     assert ones == {without, with_time}
+
+
+KINDS = ("relation", "current", "nth", "longest", "count", "duration", "hops")
+
+
+def told(sample, rows):
+    if sample.answer_type == "number":
+        return sample.gold[0]
+    lines = [f"- {row.answer}, from {row.start} to {row.end or 'present'}" for row in rows]
+    first = "".join(f"{' '.join(hop.gold)}\n" for hop in sample.hops)
+    return f"{first}ANSWER:\n" + ("\n".join(lines) or "No answer")
+
+
+def mean(samples, name, answer):
+    rows = [measure(sample, answer(sample))["metrics"] for sample in samples]
+    known = [row[name] for row in rows if row.get(name) is not None]
+    return sum(known) / len(known)
+
+
+def test_an_oracle_scores_all_a_row_less_nothing_and_constants_their_share():
+    asked = questions("tdbench", 260, 11, kinds=KINDS, phrasings=1)[0].samples
+    for name in ("answer", "time", "answer_time", "f1"):
+        assert mean(asked, name, lambda s: told(s, s.golds)) == 1
+    several = [s for s in asked if s.cardinality == "multiple" and len(s.golds) == len(s.gold)]
+    assert len(several) > 20
+    assert mean(several, "answer", lambda s: told(s, s.golds[1:])) == 0
+    assert mean(several, "answer", lambda s: told(s, s.golds[:-1])) == 0
+    assert 0 < mean(several, "f1", lambda s: told(s, s.golds[1:])) < 1
+    none = sum(s.cardinality == "none" for s in asked) / len(asked)
+    assert mean(asked, "answer", lambda s: "No answer") == pytest.approx(none)
+    assert mean(asked, "answer", lambda s: "unsure") == 0
+    values = Counter(value for s in asked for value in (*s.gold, *s.others))
+    for value, _ in values.most_common(5):
+        share = sum(s.gold == (value,) for s in asked) / len(asked)
+        assert mean(asked, "answer", lambda s, v=value: v) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("sample", "right"),
+    [
+        (question(1), {"oracle"}),
+        (question(), {"constant", "oracle"}),
+        (current(), {"latest-row", "oracle"}),
+        (hops(), {"oracle"}),
+    ],
+)
+def test_a_question_is_solved_by_these_shortcuts_only(sample, right):
+    task = make_task("default", TdbenchOptions(), {TABLE.digest: TABLE})
+    asked = [sample.model_copy(update={"relevant": ((0, 1, 2, 3),)})]
+    solved = {one.name for one in task.shortcuts if solved_by(task, one, asked)}
+    assert solved - {"random-row", "ignore-entity"} == right

@@ -6,16 +6,15 @@ import json
 import pytest
 
 from agent_env.families.temp_answers import reference_sums
-from agent_env.families.temp_answers.family import FAMILY, keeps_format, score
-from agent_env.families.temp_answers.generator import AnswerOptions
+from agent_env.families.temp_answers.family import keeps_format, score
 from agent_env.families.temp_answers.reference import next_step
-from agent_env.families.temp_answers.sample import TimeQuestion, time_question
+from agent_env.families.temp_answers.sample import TimeQuestion
 from agent_env.families.temp_answers.tables import do, doing
 from agent_env.features.reference.turns import Turn
 from agent_env.records.schema import Condition
 from agent_env.tasks.conditions import parse_condition
-from agent_env.tasks.family import by_digest
 from tests.ended import ended
+from tests.questions import questions
 from tests.tables import tables
 
 BASE = Condition(name="base")
@@ -24,9 +23,7 @@ CASES = TABLES["cases"]
 
 
 def made(count=240, seed=5, **options):
-    chosen = AnswerOptions.model_validate(options)
-    found = FAMILY.make_samples(count, seed, chosen)
-    return found, FAMILY.make_task("default", chosen, by_digest(found.tables))
+    return questions("temp-answers", count, seed, **options)
 
 
 def episode(question, answer):
@@ -40,13 +37,9 @@ def written(question):
     return json.dumps({"explanation": "so"} | ast.literal_eval(question.label))
 
 
-def questions(found):
-    return [time_question(sample) for sample in found.samples]
-
-
 def solved(found, task):
     """The second solver's answer to each question, with its metrics."""
-    for question in questions(found):
+    for question in found.samples:
         (text, _) = next_step(Turn(task.prompt(question, BASE), (), True))
         yield question, text, score(question, episode(question, text)).metrics
 
@@ -54,7 +47,7 @@ def solved(found, task):
 def test_kinds_seeds_and_answers():
     assert made(60)[0] == made(60)[0]
     assert made(60)[0].samples != made(60, seed=6)[0].samples
-    found = questions(made()[0])
+    found = made()[0].samples
     assert len(found) == len({(q.question, q.materials) for q in found}) == 240
     assert {q.split for q in found} == {"table", "arithmetic", "semantic"}
     assert {q.question_type for q in found} >= {
@@ -71,7 +64,7 @@ def test_kinds_seeds_and_answers():
             missed = score(question, episode(question, text)).metrics
             assert (missed["exact_match"], missed["off_by_one"], missed["within_1"]) == (0, 1, 1)
             assert 0 < missed["smape"] <= 100
-    question = next(q for q in questions(made(6)[0]) if q.kind == "number")
+    question = next(q for q in made(6)[0].samples if q.kind == "number")
     lost = score(question, episode(question, "I cannot determine it."))
     assert (lost.outcome, lost.metrics["exact_match"]) == ("unreadable", 0.0)
     assert lost.rule.startswith("refused")
@@ -94,19 +87,18 @@ def test_easy_questions_prompts_and_begun_objects():
     for question, _, metrics in solved(found, task):
         assert metrics["exact_match"] == 1.0, question.question
     found, task = made(60, shots=2)
-    for question in questions(found):
+    for question in found.samples:
         (*_, last) = task.prompt(question, BASE)
-        assert last.role == "user"
-        assert "Final Answer: " not in last.content
+        assert (last.role, "Final Answer: " in last.content) == ("user", False)
         assert question.label not in last.content or question.split == "table"
     found, chat = made(9, shots=3)
     _, one = made(9, shots=3, turns="one")
-    for question in questions(found):
+    for question in found.samples:
         system, *roles, user = [message.role for message in chat.prompt(question, BASE)]
         assert (system, user) == ("system", "user")
         assert roles.count("assistant") in (1, 2, 3)
         assert [message.role for message in one.prompt(question, BASE)] == ["user"]
-    by_keys = {bool(q.keys): q for q in questions(made(6)[0])}
+    by_keys = {bool(q.keys): q for q in made(6)[0].samples}
     line, whole = by_keys[False], by_keys[True]
     assert keeps_format(line, "So.\nFinal Answer: 5")
     assert not keeps_format(line, "So it is 5.")
@@ -116,7 +108,7 @@ def test_easy_questions_prompts_and_begun_objects():
     assert not keeps_format(whole, f"{{'explanation': 'so', {answer}}}")
     assert not keeps_format(whole, '{"explanation": "so"}')
     found, task = made(12, prefill=True)
-    for question in questions(found):
+    for question in found.samples:
         begun = task.prompt(question, BASE)[-1].role == "assistant"
         assert begun == bool(question.keys)
         assert task.prompt(question, parse_condition("python"))[-1].role == "user"
@@ -151,10 +143,8 @@ def test_the_second_solver_reads_them_as_a_plain_reader_does(question, answer):
 
 
 def test_an_era_is_asked_for_where_one_can_be_meant_and_nobody_rules_over_themselves():
-    made = FAMILY.make_samples(300, 1, FAMILY.read_options([]))
-    eras = [each.question for each in made.samples if "BC" in each.form]
-    assert eras
-    assert all("temple" in question for question in eras)
-    rows = [row for table in made.tables if table.name == "facts" for row in table.rows]
-    assert rows
-    assert all(who != whom for who, _, whom, *_ in rows)
+    found, _ = made(300, 1)
+    eras = {"temple" in question.question for question in found.samples if "BC" in question.form}
+    assert eras == {True}
+    rows = [row for table in found.tables if table.name == "facts" for row in table.rows]
+    assert {who != whom for who, _, whom, *_ in rows} == {True}

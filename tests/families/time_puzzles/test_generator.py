@@ -59,10 +59,8 @@ def test_difficulty_is_counted_fact_by_fact_and_asked_for():
     puzzles = make_set(TABLES, options).puzzles
     assert len(puzzles) == 4
     assert all(p.difficulty is not None and target.admits(p.difficulty) for p in puzzles)
-    tables = tables_of(PuzzleOptions(after="2022-09-30"))
-    assert [row.event for row in tables.events] == [
-        "the Artemis I mission", "the men's football World Cup in Qatar",
-    ]  # fmt: skip
+    events = [row.event for row in tables_of(PuzzleOptions(after="2022-09-30")).events]
+    assert events == ["the Artemis I mission", "the men's football World Cup in Qatar"]
 
 
 def listed(facts):

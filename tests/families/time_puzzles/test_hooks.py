@@ -9,7 +9,6 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.families.time_puzzles import facts as ft
-from agent_env.families.time_puzzles.family import FAMILY, PuzzleOptions
 from agent_env.families.time_puzzles.hooks import PuzzleFaults, cluster, groups, known_facts
 from agent_env.families.time_puzzles.reference import next_step
 from agent_env.families.time_puzzles.reference_lookups import context_fact, read_constraint
@@ -21,6 +20,7 @@ from agent_env.records.schema import Sample
 from agent_env.tasks.conditions import parse_condition, wording_of
 from agent_env.tasks.faults import Faults
 from tests.families.time_puzzles.sets import generate
+from tests.questions import questions
 
 TABLES = shipped_tables()
 FIND = PuzzleFaults(TABLES)
@@ -77,7 +77,7 @@ def test_readings_blame_and_groups():
 
 def test_facts_are_the_wording_that_sentences_answer():
     """The proofs come from the pages of the sealed web, by another road."""
-    puzzles = FAMILY.make_samples(12, 1, PuzzleOptions()).samples
+    puzzles = questions("time-puzzles", 12)[0].samples
     for each in puzzles:
         sentences = known_facts(each, TABLES)
         lookups = [f for f in each.facts if f.type in ("kb_event", "person_alive", "us_president")]

@@ -16,15 +16,12 @@ from agent_env.tasks.modifiers import with_modifier
 from agent_env.tasks.task import CannotShift
 from tests.ended import ended
 from tests.plans import finished
+from tests.questions import questions
+
+from . import brute_force
 
 HARD = ("2024-02-29", "2023-03-01", "2012-03-31", "2000-01-01", "1996-12-30", "2021-01-20")
 CONDITIONS = [with_modifier(Condition(name="base"), DAY, day) for day in HARD]
-SEASONS = {"winter": (12, 1, 2), "spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11)}
-
-
-def made(count, *options):
-    chosen = FAMILY.read_options(options)
-    return FAMILY.make_task("default", chosen, {}), FAMILY.make_samples(count, 3, chosen)
 
 
 def month_before(day, back):
@@ -46,8 +43,8 @@ def in_office(day, back):
     return people[back]
 
 
-def holds(text, day, today):
-    """Whether a sentence holds of a day, read from its words alone."""
+def holds(text, fact, day, today):
+    """Whether a sentence holds of a day: by its words alone, where they count from today."""
     if "President" in text:
         start, end = in_office(today, 0 if "current" in text else 1)
         return start < day < end and day < today
@@ -61,26 +58,7 @@ def holds(text, day, today):
             return first <= day < after
         if words in text and "year" in text:
             return day.year == today.year - back
-    if found := re.search(r"the (first|last|\w+)(-to-last)? (\w+day) of the month", text):
-        number = re.match(r"\d", found[1])
-        same = (day + timedelta(7 * n) for n in range(-5, 6))  # the same weekday, near it
-        month = [d for d in same if d.month == day.month and f"{d:%A}" == found[3]]
-        month = month[::-1] if found[2] or found[1] == "last" else month
-        return day in month and month.index(day) == (int(number[0]) if number else 1) - 1
-    if found := re.search(r"The month is (\w+)", text):
-        return f"{day:%B}" == found[1]
-    if found := re.search(r"The season is (\w+)", text):
-        return day.month in SEASONS[found[1]]
-    if "leap year" in text:
-        return (date(day.year, 3, 1) - date(day.year, 2, 1)).days == 29
-    if "last day of the month" in text:
-        return (day + timedelta(1)).day == 1
-    if found := re.search(r"day of the month is (\d+)", text):
-        return day.day == int(found[1])
-    if found := re.search(r"(before|after) the (\d+)\w\w of the month", text):
-        return day.day < int(found[2]) if found[1] == "before" else day.day > int(found[2])
-    assert "The date is a " in text, text
-    return f"{day:%A}" in text
+    return brute_force.holds(day, fact)
 
 
 def days_of(year):
@@ -88,7 +66,7 @@ def days_of(year):
 
 
 def test_the_gold_and_answers_of_each_day():
-    task, sample_set = made(36, "present=true")
+    sample_set, task = questions("time-puzzles", 36, 3, present=True)
     kept, _ = on_their_days(sample_set, CONDITIONS, task, lambda text: None)
     assert len(kept.samples) > 25
     for sample in kept.samples:
@@ -99,7 +77,9 @@ def test_the_gold_and_answers_of_each_day():
             assert condition.today not in message.content
             first = today.year - (21 if "President" in own.constraints[0] else 2)
             days = [day for year in range(first, today.year + 1) for day in days_of(year)]
-            fits = [d for d in days if all(holds(text, d, today) for text in own.constraints)]
+            facts = [fact.model_dump() for fact in own.facts]
+            said = list(zip(own.constraints, facts, strict=True))
+            fits = [day for day in days if all(holds(*each, day, today) for each in said)]
             assert tuple(map(str, fits)) == own.gold, (sample.id, today, own.constraints)
     samples = sample_set.samples
     assert len({sample.digest for sample in samples}) == len(samples) >= 33
@@ -123,14 +103,14 @@ def test_the_gold_and_answers_of_each_day():
 
 
 def test_what_has_no_such_day_is_not_shifted():
-    task, sample_set = made(36, "present=true")
+    sample_set, task = questions("time-puzzles", 36, 3, present=True)
     with pytest.raises(CannotShift, match="too near an end"):
         task.on_day(sample_set.samples[0], date(1805, 1, 1))
-    (plain,) = made(1)[1].samples
+    (plain,) = questions("time-puzzles", 1, 3)[0].samples
     assert task.on_day(plain, date(2000, 1, 1)) == {}
     with pytest.raises(ConfigError, match="present"):
         FAMILY.read_options(["present=sometimes"])
-    task, sample_set = made(12, "present=true", "years=1600-2050")
+    sample_set, task = questions("time-puzzles", 12, 3, present=True, years="1600-2050")
     about = next(each for each in sample_set.samples if each.facts[0].unit == "president")
     with pytest.raises(CannotShift, match="there was no such president on 1700-01-01"):
         task.on_day(about, date(1700, 1, 1))
@@ -148,5 +128,4 @@ def test_the_reference_counts_from_the_day_that_it_is_told_or_asks_for(
         tmp_path / "run", limit=6, options=("present=true",), conditions=(condition,),
         features={"clock": ClockOptions(("2012-03-31",), is_said)},
     )  # fmt: skip
-    metrics = [score.metrics["exact_match"] for _, score in run.scored(print)]
-    assert metrics == [share] * 6
+    assert [score.metrics["exact_match"] for _, score in run.scored(print)] == [share] * 6

@@ -20,6 +20,9 @@ from .by_hand import GOOD, TABLES
 FOREIGN = TESTS / "data" / "published" / "foreign.json"
 
 
+SAME = "facts gold id constraints explicit_constraints years seed_date solution_count"
+
+
 def written(folder, content):
     """A file of these rows, this text or these bytes."""
     file, text = folder / "puzzles.json", content
@@ -38,8 +41,7 @@ def test_the_format_has_nine_keys_and_reads_back_the_same(tmp_path):
     puzzles = (*GOOD, *generate(TABLES, 18, seed=11))
     file = written(tmp_path, write_published(puzzles))
     for puzzle, again in zip(puzzles, read_published(file), strict=True):
-        for name in ("facts", "gold", "id", "constraints", "explicit_constraints", "years",
-                     "seed_date", "solution_count"):  # fmt: skip
+        for name in SAME.split():
             assert getattr(again, name) == getattr(puzzle, name)
     assert write_published(read_published(file)) == file.read_bytes()
     (row,) = good(1)

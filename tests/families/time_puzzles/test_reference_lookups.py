@@ -30,8 +30,7 @@ def page(year):
 
 
 def history(**pages):
-    hits = [(url, "") for url in pages]
-    return History(searches={"the Battle of Waterloo": hits}, pages=pages)
+    return History(searches={"the Battle of Waterloo": [(url, "") for url in pages]}, pages=pages)
 
 
 def test_policies_believe_check_or_give_up_and_never_guess():
@@ -40,8 +39,7 @@ def test_policies_believe_check_or_give_up_and_never_guess():
     for find, year, url in ((find_first, 1816, "a"), (find_twice, 1815, "c")):
         found = find(LOOKUP, three, TOOLS)
         assert (found.clause, found.url, found.call) == (["years", [year]], url, None)
-    alone = find_twice(LOOKUP, history(a=page(1816)), TOOLS)
-    assert alone.call is not None  # it goes on searching
+    assert find_twice(LOOKUP, history(a=page(1816)), TOOLS).call is not None  # it goes on searching
     assert step("giver-up", "No results for: x") is None
     assert step("giver-up", "Error: timeout") == (
         "A tool failed, so I give up.\nMY ANSWER: None", [],

@@ -1,30 +1,39 @@
-"""Every form of a constraint text means the days that a plain test of each day finds."""
+"""Every form of a constraint text means the days that a plain test of each day finds, and both
+wordings of a puzzle mean the same days."""
 
-import calendar
 import re
-from datetime import date, timedelta
+from datetime import date
+from functools import partial
 
 import pytest
 from lunar_python import Solar
 
 from agent_env.families.time_puzzles import facts as ft
 from agent_env.families.time_puzzles.day_sets import DaySets
-from agent_env.families.time_puzzles.facts import KbEvent, LunarMonth
 from agent_env.families.time_puzzles.meta_entries import FACTS
-from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint
+from agent_env.families.time_puzzles.reference_lookups import Lookup, read_constraint, read_prompt
 from agent_env.families.time_puzzles.reference_sums import solve
+from agent_env.families.time_puzzles.task import PROMPTS, fields
 from agent_env.families.time_puzzles.texts import _FORMS, compile_text
 from agent_env.families.time_puzzles.wording import Wording
 from agent_env.features.audit.audit_texts import MeaningDays, StatedEvent
 from agent_env.features.facts.tables.tables import EventRow, FactTables, LifeRow, TermRow
-from agent_env.temporal.days import DayRange, PartialDate
+from agent_env.tasks.conditions import parse_condition
+from agent_env.temporal.days import PUZZLE_DAYS, DayRange, PartialDate
+from tests.families.time_puzzles.sets import generate
 from tests.slow_patterns import slow_attack
+from tests.tables import tables
+
+from . import brute_force
+from .by_hand import TABLES as SHIPPED
+from .by_hand import WORDING
+
+CASES = tables(__file__)
 
 DAYS = DayRange(date(1875, 1, 1), date(2040, 12, 31))
 EVERY_DAY = [DAYS.day(index) for index in range(len(DAYS))]
 OFFICE = "Ada Byron was the Director of the Office of Weather"
 LIFE = date(1879, 3, 14), date(1955, 4, 18)
-TRUMAN = date(1945, 4, 12), date(1953, 1, 20)
 CLEVELAND = (date(1885, 3, 4), date(1889, 3, 4)), (date(1893, 3, 4), date(1897, 3, 4))
 TABLES = FactTables(
     events=(
@@ -38,20 +47,12 @@ TABLES = FactTables(
     people=(LifeRow("Albert Einstein", "", *LIFE, ""),),
     presidents=(
         TermRow("Grover Cleveland", *CLEVELAND[0], ""),
-        TermRow("Harry S. Truman", *TRUMAN, ""),
+        TermRow("Harry S. Truman", date(1945, 4, 12), date(1953, 1, 20), ""),
         TermRow("Grover Cleveland", *CLEVELAND[1], ""),
     ),
 )  # fmt: skip
 SETS = DaySets(DAYS, TABLES)
 MEANINGS = MeaningDays(SETS)
-
-
-def nth(day, weekday, number):
-    """Whether the day is the month's weekday of this number; counted back for negative ones."""
-    last = calendar.monthrange(day.year, day.month)[1]
-    same = [n for n in range(1, last + 1) if n % 7 == day.day % 7]
-    at = number - 1 if number > 0 else number
-    return day.weekday() == weekday and -len(same) <= at < len(same) and same[at] == day.day
 
 
 def between(*spans):
@@ -62,34 +63,10 @@ def inside(*spans):
     return lambda day: any(first < day < last for first, last in spans)
 
 
-OLYMPIC = {y for y in range(1896, 2017, 4) if y not in (1916, 1940, 1944)} | {2021, 2024}
-CUPS = {y for y in range(1930, 2027, 4) if y not in (1942, 1946)}
 PUBLISHED = [
-    ("It is February.", lambda d: d.month == 2),
-    ("It is the 10th of the month.", lambda d: d.day == 10),
-    ("It is before the 19th of the month.", lambda d: d.day < 19),
-    ("It is after the 19th of the month.", lambda d: d.day > 19),
-    ("It is the first day of the month.", lambda d: d.day == 1),
-    ("It is the last day of the month.", lambda d: (d + timedelta(days=1)).day == 1),
-    ("The year is in the 1980s.", lambda d: d.year // 10 == 198),
-    ("The year is 1886.", lambda d: d.year == 1886),
-    ("It is a leap year.", lambda d: calendar.isleap(d.year)),
-    ("It is a FIFA World Cup year.", lambda d: d.year in CUPS),
-    ("It is a modern Summer Olympic year.", lambda d: d.year in OLYMPIC),
-    ("It is Monday.", lambda d: d.weekday() == 0),
-    ("It is Monday or Tuesday.", lambda d: d.weekday() < 2),
-    ("It is Monday, Wednesday, or Sunday.", lambda d: d.weekday() in (0, 2, 6)),
-    ("It is winter.", lambda d: d.month in (12, 1, 2)),
-    ("It is the 3rd Sunday of the month.", lambda d: nth(d, 6, 3)),
-    ("It is the 5th Friday of the month.", lambda d: nth(d, 4, 5)),
-    ("It is the last Monday of the month.", lambda d: nth(d, 0, -1)),
-    ("It is the 2nd to last Wednesday of the month.", lambda d: nth(d, 2, -2)),
-    ("It is the 5th-to-last Wednesday of the month.", lambda d: nth(d, 2, -5)),
-    ("Albert Einstein is alive.", inside(LIFE)),
-    ("Albert Einstein was alive.", inside(LIFE)),
+    *((text, partial(brute_force.holds, fact=fact)) for text, fact in CASES["facts"]),
     ("The date is between March 14, 1879 and April 18, 1955.", between(LIFE)),
     ("The date is between 1879-03-14 and 1955-04-18, ends not counted.", inside(LIFE)),
-    ("Harry S. Truman is the President of the United States.", inside(TRUMAN)),
     ("Grover Cleveland is the President of the United States.", inside(*CLEVELAND)),
     ("The date is between March 4, 1885 and March 4, 1889, or between March 4, 1893 and March "
      "4, 1897.", between(*CLEVELAND)),
@@ -102,7 +79,6 @@ PUBLISHED = [
     ("The year is not 1916 or 1940-1944.", lambda d: d.year not in (1916, *range(1940, 1945))),
     ("The year is 1908, 1948, or 2012.", lambda d: d.year in (1908, 1948, 2012)),
     ("The year is one of 1908, 1948–1950.", lambda d: d.year in (1908, 1948, 1949, 1950)),
-    ("The year is between 1931 and 1934.", lambda d: 1931 <= d.year <= 1934),
     (f"It is the same year as the first day that {OFFICE}.", lambda d: d.year == 1931),
     (f"It is the same month as the last day that {OFFICE}.", lambda d: d.month == 2),
     (f"It is the same day as the first day that {OFFICE}.", lambda d: d.day == 9),
@@ -128,17 +104,9 @@ def test_a_published_form_means_its_days_to_both_readers(text, holds):
         assert dates == [str(day) for day in EVERY_DAY if day.year == year and holds(day)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It is the 5th month of the Chinese lunar calendar.",
-        "It is lunar month 5.",
-        "It is in the fifth lunar month.",
-        "In the Chinese calendar, the date falls in lunar month 5.",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["lunar_month_5"])
 def test_a_lunar_month_may_be_worded_in_several_ways(text):
-    assert compile_text(text) == LunarMonth(month=5)
+    assert compile_text(text) == ft.LunarMonth(month=5)
 
 
 def test_lunar_texts_and_events_of_ones_own():
@@ -152,7 +120,7 @@ def test_lunar_texts_and_events_of_ones_own():
         ("It is the 14th month of the Chinese lunar calendar.", lambda d: False),
     ):
         assert meanings.of(compile_text(text)) == days.those(filter(holds, every_day))
-    fact = KbEvent(event="Nils Nemo sang", aspect="start", level="year", value=1999)
+    fact = ft.KbEvent(event="Nils Nemo sang", aspect="start", level="year", value=1999)
     stated = StatedEvent(fact, SETS.of(fact))
     for edge, days in (("first", DAYS.year(1999)), ("last", None)):
         meaning = compile_text(f"It is the same year as the {edge} day that Nils Nemo sang.")
@@ -162,38 +130,12 @@ def test_lunar_texts_and_events_of_ones_own():
     assert list(MEANINGS.others(meaning)) == [("boundary_days", boundary_days)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The mood is good.",
-        "It is not Monday.",
-        "It is a Monday in June.",
-        "It is the 3rd Sunday of May.",
-        "It is the 32nd of the month.",
-        "The date is between 1879-02-30 and 1955-04-18.",
-        "The date is between April 18, 1955 and March 14, 1879.",
-        "The year is even.",
-        "The year satisfies year % 0 == 0.",
-        "It is not the case that Albert Einstein was alive.",
-        "It is the President of France.",
-        "It is Monday" + " or Monday" * 200,
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", [*CASES["unread"], "It is Monday" + " or Monday" * 200])
 def test_a_text_that_is_not_understood_to_its_last_word_is_unread(text):
     assert compile_text(text) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "It is a year in which nobody remembers what happened.",
-        "It is the same year as the first day of the Siege of Somewhere Else.",
-        "It is the same day as the first day of the Siege of Nowhere.",
-        "Nils Nemo is alive.",
-        "Nils Nemo is the President of the United States.",
-    ],
-)
+@pytest.mark.parametrize("text", CASES["unknown"])
 def test_a_name_or_a_precision_that_no_table_has_gives_no_days(text):
     assert MEANINGS.of(compile_text(text)) is None
 
@@ -223,3 +165,35 @@ def test_our_own_texts_mean_their_facts_and_none_is_slow():
         assert compile_text(wording.implicit(fact)) == fact
     forms = [re.compile(pattern, re.I) for pattern, _, _ in _FORMS]
     assert [f.pattern for f in forms if slow_attack("form", f, {"fullmatch"})] == []
+
+
+def test_explicit_wordings_have_the_gold_and_list_spans():
+    for puzzle in generate(SHIPPED, 12, seed=3):
+        asked = read_prompt(
+            PROMPTS["default"].format(**fields(puzzle, parse_condition("explicit")))
+        )
+        assert (*asked.lookups, *asked.unread) == ()
+        assert tuple(solve(list(asked.clauses), asked.first, asked.last)) == puzzle.gold
+    spring = {date(2024, 2, day) for day in range(10, 30)} | {date(2026, 2, 17)}
+    text = WORDING.explicit(ft.LunarMonth(month=1), PUZZLE_DAYS.those(spring))
+    assert text == (
+        "The date is in one of these periods (inclusive): "
+        "2024-02-10 to 2024-02-29; 2026-02-17 to 2026-02-17."
+    )
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        (ft.KbEvent(event="x", aspect="end", level="month", value=6), "The month is June."),
+        (ft.YearRange(start=1990, end=1995), "The year is between 1990 and 1995, inclusive."),
+        (ft.DayOfMonthRange(operator=">", value=20), "The date is after the 20th of the month."),
+        (
+            ft.WeekdayInMonth(direction="last", weekday="Friday", n=2),
+            "The date is the 2nd-to-last Friday of the month.",
+        ),
+        (ft.MultiWeekday(value=("Monday", "Friday")), "The date is a Monday or a Friday."),
+    ],
+)
+def test_explicit_texts(fact, text):
+    assert WORDING.explicit(fact, PUZZLE_DAYS.everything) == text

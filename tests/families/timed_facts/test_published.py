@@ -83,8 +83,7 @@ def test_timebench_records_have_short_years_and_may_be_unanswerable(tmp_path):
     easy = {**TIMEBENCH, "question_type": "in_explicit"}
     records = read_file(tmp_path / "t.jsonl", lines(TIMEBENCH, none, easy))
     assert [question.cell for question in records] == ["hard-single", "hard-none", "easy-single"]
-    assert records[0].id == "timeqa-000001-wiki-Karvel-P6-0"
-    assert records[1].gold == ()
+    assert (records[0].id, records[1].gold) == ("timeqa-000001-wiki-Karvel-P6-0", ())
     assert records[0].context("open-book") == "Bo Lind led Karvel from May 890 to 895 ."
 
 
@@ -110,8 +109,7 @@ def test_a_field_that_changes_its_name_is_named_with_its_record(tmp_path):
 
 
 def test_lines_arrays_and_paragraphs_are_read(tmp_path):
-    both = lines(LINE, {**LINE, "targets": [""]})
-    first, second = read_file(tmp_path / "test.hard.json", both)
+    first, second = read_file(tmp_path / "test.hard.json", lines(LINE, {**LINE, "targets": [""]}))
     assert (first.gold, first.cell) == (("member", "MP"), "hard-multi")
     assert (second.gold, second.cell) == ((), "hard-none")
     assert first.id == "timeqa-000001-wiki-Knox-P39-2"

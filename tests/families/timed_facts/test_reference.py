@@ -24,7 +24,7 @@ def wrong(policy, made, task):
 
 @pytest.mark.parametrize("family", ["tempreason", "timeqa"])
 def test_months_answer_every_hard_question_and_years_do_not(family):
-    hard = questions(family, 40, 3, level="hard")
+    hard = questions(family, 40, 3, difficulty="hard")
     assert list(wrong(Reference, *hard)) == []
     assert len(list(wrong(ReferenceStatic, *hard))) >= 8
 

@@ -40,8 +40,7 @@ def test_answers_and_extractions_are_measured_apart():
         found = metrics(answer)
         assert (found["sem"], found["answer_f1"], found["negative_hit"]) == (1.0, 1.0, 0.0)
     found = metrics("Answer: Canvey Island F.C.")
-    assert found["sem"] == 0.0
-    assert found["answer_f1"] == pytest.approx(2 / 3)
+    assert (found["sem"], found["answer_f1"]) == (0.0, pytest.approx(2 / 3))
     assert (found["squad_em"], found["squad_f1"]) == (1.0, 1.0)
     found = metrics('["Canvey Island F.C.", "Mill, Thale & Sons", "Colchester"]')
     assert (found["sem"], found["negative_hit"]) == (0.0, 1.0)
@@ -64,8 +63,7 @@ def test_answers_and_extractions_are_measured_apart():
     said = {"facts": facts, "relation": "in", "reference": "2001-01"}
     replied = Message(role="assistant", content=json.dumps(said))
     found = score(ASKED, episode("Answer: x", (replied,))).metrics
-    assert found["fact_precision"] == 0.5
-    assert found["fact_recall"] == pytest.approx(1 / 3)
+    assert (found["fact_precision"], found["fact_recall"]) == (0.5, pytest.approx(1 / 3))
     assert (found["solver_on_gold"], found["solver_on_extracted"]) == (1.0, 0.0)
     made, task = questions("tempreason", 150, 11, levels=("L2",), answers=("multi",))
     ran, simulated, plain = (

@@ -9,19 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_env.errors import ConfigError, DatasetError
-from agent_env.families.traveler.curves import (
-    ADVERBIALS,
-    Parametric,
-    curves_digest,
-    interpolate,
-    log_minutes,
-    pchip_slopes,
-    read_curves,
-)
+from agent_env.families.traveler import curves as cv
 from agent_env.families.traveler.events import HOME
 from tests import TESTS
 
-FITTED = Parametric({event.name: event.offset for event in HOME.events})
+FITTED = cv.Parametric({event.name: event.offset for event in HOME.events})
 MINUTES = (10, 60, 480, 2880, 10080)
 
 
@@ -31,7 +23,7 @@ class Measured:
     def __init__(self, tmp_path, points, aggregate="median", method="linear", beyond="clamp"):
         file = tmp_path / "curves.json"
         file.write_text(json.dumps(points))
-        self.curves = read_curves(file, aggregate, method, beyond, FITTED)
+        self.curves = cv.read_curves(file, aggregate, method, beyond, FITTED)
 
     def at(self, minutes, event="read book"):
         return self.curves.p(event, "just", minutes)
@@ -49,20 +41,19 @@ def test_points_between_and_past_them_are_computed(tmp_path):
     assert FITTED.p("store wine bottle", "just", 10**2.24) == pytest.approx(0.5)
     assert FITTED.p("eat risotto", "long time ago", 10 ** (3.97 - 0.38)) == pytest.approx(0.5)
     assert Measured(tmp_path, FADING).at(35) == pytest.approx(0.875)
-    logarithmic = Measured(tmp_path, FADING, method="log-linear")
-    assert logarithmic.at(600**0.5) == pytest.approx(0.875)
+    assert Measured(tmp_path, FADING, method="log-linear").at(600**0.5) == pytest.approx(0.875)
     # by scipy.interpolate.PchipInterpolator over log10 minutes
     wanted = {20: 0.9138460143634044, 120: 0.6725385418616061, 1000: 0.2260145042704541,
               5000: 0.06906862804824038}  # fmt: skip
     for minutes, value in wanted.items():
         found = Measured(tmp_path, FADING, method="pchip").at(minutes)
         assert found == pytest.approx(value, abs=1e-12)
-    x, y = [log_minutes(t) for t in MINUTES], [0.1, 0.4, 0.3, 0.3, 0.9]
-    slopes = pchip_slopes(x, y)
+    x, y = [cv.log_minutes(t) for t in MINUTES], [0.1, 0.4, 0.3, 0.3, 0.9]
+    slopes = cv.pchip_slopes(x, y)
     assert slopes[1:3] == [0.0, 0.0]
-    value = interpolate("pchip", MINUTES, y, slopes, 0, 20)
+    value = cv.interpolate("pchip", MINUTES, y, slopes, 0, 20)
     assert value == pytest.approx(0.2695785905036836, abs=1e-12)
-    assert interpolate("pchip", MINUTES, y, slopes, 2, 1000) == 0.3
+    assert cv.interpolate("pchip", MINUTES, y, slopes, 2, 1000) == 0.3
     fitted = FITTED.p("read book", "just", 100_000)
     for beyond, far in (("clamp", 0.05), ("parametric", fitted)):
         assert Measured(tmp_path, FADING, beyond=beyond).at(100_000) == far
@@ -74,7 +65,7 @@ def test_points_between_and_past_them_are_computed(tmp_path):
 
 @given(st.floats(1, 400_000), st.floats(1, 400_000), st.sampled_from(HOME.events))
 def test_just_and_recently_fade_while_the_others_grow(a, b, event):
-    for adverbial in ADVERBIALS:
+    for adverbial in cv.ADVERBIALS:
         early, late = (FITTED.p(event.name, adverbial, at) for at in sorted((a, b)))
         assert 0 <= early <= 1
         fades = adverbial in ("just", "recently")
@@ -87,10 +78,10 @@ def test_just_and_recently_fade_while_the_others_grow(a, b, event):
     st.sampled_from(["linear", "log-linear", "pchip"]),
 )
 def test_no_method_leaves_the_range_of_its_two_points(values, minutes, method):
-    slopes = pchip_slopes([log_minutes(t) for t in MINUTES], values)
+    slopes = cv.pchip_slopes([cv.log_minutes(t) for t in MINUTES], values)
     at = next(i for i in range(3, -1, -1) if MINUTES[i] <= minutes)
     given_slopes = slopes if method == "pchip" else None
-    found = interpolate(method, MINUTES, values, given_slopes, at, minutes)
+    found = cv.interpolate(method, MINUTES, values, given_slopes, at, minutes)
     low, high = sorted(values[at : at + 2])
     assert low - 1e-9 <= found <= high + 1e-9
 
@@ -106,9 +97,9 @@ def test_votes_minutes_and_folders_are_read(tmp_path):
     found = written(tmp_path / "curves", files)
     assert set(found.points) == {("eat risotto", "just"), ("read book", "just")}
     assert found.name == "curves"
-    before = curves_digest(tmp_path / "curves")
+    before = cv.curves_digest(tmp_path / "curves")
     (tmp_path / "curves" / "read_book.json").write_text(json.dumps({"just": {"1": 1, "2": 0}}))
-    assert curves_digest(tmp_path / "curves") != before
+    assert cv.curves_digest(tmp_path / "curves") != before
     own = Measured(tmp_path, FADING).curves
     for curves, event, adverbial, reason in (
         (FITTED, "swim", "just", "no curve for the event 'swim'; known: watch film"),
@@ -129,7 +120,7 @@ def written(folder, files):
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(content))
-    return read_curves(folder, "median", "linear", "clamp", FITTED)
+    return cv.read_curves(folder, "median", "linear", "clamp", FITTED)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +163,7 @@ FUZZYLLI = TESTS / "data" / "published" / "fuzzylli"
 
 @pytest.mark.parametrize("folder", [FUZZYLLI, FUZZYLLI / "data" / "with_event_properties"])
 def test_the_folder_of_the_survey_is_read_as_published(folder):
-    found = read_curves(folder, "median", "linear", "clamp", FITTED)
+    found = cv.read_curves(folder, "median", "linear", "clamp", FITTED)
     assert Counter(event for event, _ in found.points) == {
         "eat risotto": 4, "store wine bottle": 4, "dance lively salsa": 4, "chat with friend": 4,
         "watch film": 4, "read book": 4, "drink juice": 4, "own birthday": 2,

@@ -8,13 +8,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from agent_env.families.traveler.events import (
-    HOME,
-    iso_time,
-    open_zone,
-    read_events,
-    read_time,
-)
+from agent_env.families.traveler import events
 from agent_env.families.traveler.periods import period_of
 from tests.questions import questions
 
@@ -42,7 +36,7 @@ def test_own_tables_vocabularies_and_local_times(tmp_path):
     parquet.write_table(pyarrow.Table.from_pylist([cells]), parquet_file)
     text_file = own(tmp_path, "read book,Tom,kitchen,2023-01-01T12:00", separator=";")
     for file in (parquet_file, text_file):
-        (event,) = read_events(file, HOME, NOW, "UTC").events
+        (event,) = events.read_events(file, events.HOME, NOW, "UTC").events
         assert event.at == noon.timestamp()
     file = tmp_path / "garden.json"
     place = {"name": "pond", "where": "at the pond"}
@@ -52,9 +46,9 @@ def test_own_tables_vocabularies_and_local_times(tmp_path):
     texts = {sample.question for sample in made.samples}
     assert any(text.startswith("Did Ann swim at the pond ") for text in texts)
     assert any(text.startswith("Who swam at the pond ") for text in texts)
-    berlin = open_zone("Europe/Berlin")
+    berlin = events.open_zone("Europe/Berlin")
     for text, offset in (("2023-07-01T12:00", "+02:00"), ("2023-01-01T12:00", "+01:00")):
-        assert iso_time(read_time(text, berlin), berlin) == text + offset
+        assert events.iso_time(events.read_time(text, berlin), berlin) == text + offset
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ SAMPLE = MADE.samples[0]
 
 
 def prompt(name, condition="base", sample=SAMPLE):
-    task = make_task(name, MADE.tables_by_digest)
-    (message,) = task.prompt(sample, parse_condition(condition))
+    (message,) = make_task(name, MADE.tables_by_digest).prompt(sample, parse_condition(condition))
     return message.content
 
 

@@ -12,6 +12,7 @@ from convertdate import coptic, hebrew, indian_civil
 
 from agent_env.temporal.systems.base import CalendarDate, CalendarError, NoSuchDate, OutOfRange
 from agent_env.temporal.systems.catalogue import CALENDARS, DAY_NAMES, open_calendar, open_day_names
+from tests.tables import tables
 
 each_calendar = pytest.mark.parametrize("name", CALENDARS)
 each_day_names = pytest.mark.parametrize("name", DAY_NAMES)
@@ -73,21 +74,67 @@ def test_adar_is_one_or_two_by_the_year():
     assert names == ["Adar I", "Adar II", "Adar"]
 
 
-@pytest.mark.parametrize(
-    ("name", "when", "error", "reason"),
-    [
-        ("coptic", (1740, 13, 6), NoSuchDate, "no day 6; its days are 1 to 5"),
-        ("hebrew", (5783, 13, 1), NoSuchDate, r"no month 13 \(Adar II\) in year 5783"),
-        ("indian-civil", (1945, 1, 31), NoSuchDate, "no day 31; its days are 1 to 30"),
-        ("islamic", (1446, 12, 30), NoSuchDate, "no day 30; its days are 1 to 29"),
-        ("islamic", (1451, 3, 1), OutOfRange, "2029-07-13 is out of range"),
-        ("islamic", (1420, 9, 23), OutOfRange, "1999-12-31"),
-        ("persian", (1402, 12, 30), NoSuchDate, "no day 30; its days are 1 to 29"),
-    ],
-)
+@pytest.mark.parametrize(("name", "when", "error", "reason"), tables(__file__)["no_such_days"])
 def test_a_day_that_its_year_has_not_is_named(name, when, error, reason):
-    with pytest.raises(error, match=reason):
-        open_calendar(name).to_gregorian(CalendarDate(*when))
+    year, month, day, *era = when.split()
+    when = CalendarDate(int(year), int(month), int(day), era=" ".join(era) or None)
+    with pytest.raises({"OutOfRange": OutOfRange, "NoSuchDate": NoSuchDate}[error], match=reason):
+        open_calendar(name).to_gregorian(when)
+
+
+ICU_78 = """
+-+--+-++++-+ --+---++++-+ +--+---+++-+ +-+-+--+-+-+ +-++-+--+-+- +-++-+-++-+- -+-+-++-++-+
+--+-+-++-++- +--+--+++-++ -+--+--++-++ -++--+-+-+-+ -++-+-+-+--+ -+++-+-+-+-- +-++-++-+-+-
+-+-+-++-++-- +-+-+-+-++-+ -+-+-+-+-+-+ +-++--+-+--+ +-+++--+--+- +-+++-+-+--+ -+-+++-+-+--
++-+-++-++-+- -+-+-+-++-+- +-+-+-+-+-++ -+-++--+-+-+ -+++-+--+--+ -+++-++--+-- +-+++-+-+-+-
+-+-++-++-+-+ --+-+-++-++- +-+--+-+-++- ++
+""".split()
+"""Month lengths of ICU 78's islamic-umalqura from 1420, begun on 17 April 1999, to Safar 1451:
++ is 30 days, - is 29."""
+
+
+def test_every_month_of_the_range_agrees_with_icu():
+    islamic = open_calendar("islamic")
+    begins = date(1999, 4, 17)
+    count = 0
+    for year, sizes in enumerate(ICU_78, start=1420):
+        for month, sign in enumerate(sizes, start=1):
+            size = 30 if sign == "+" else 29
+            last = begins + timedelta(size - 1)
+            if begins >= islamic.first:
+                count += 1
+                assert islamic.from_gregorian(begins) == CalendarDate(year, month, 1)
+                assert islamic.from_gregorian(last) == CalendarDate(year, month, size)
+            begins += timedelta(size)
+    assert count == 365
+    assert begins == islamic.last + timedelta(1)
+
+
+ERAS = """
+1873-01-01 Meiji 6, 1912-07-29 Meiji 45, 1912-07-30 Taisho 1, 1926-12-24 Taisho 15, \
+1926-12-25 Showa 1, 1989-01-07 Showa 64, 1989-01-08 Heisei 1, 2019-04-30 Heisei 31, \
+2019-05-01 Reiwa 1, 2024-02-29 Reiwa 6
+"""
+
+
+@pytest.mark.parametrize("known", ERAS.strip().split(", "))
+def test_eras_begin_and_end_on_their_known_days(known):
+    day, era, year = known.split()
+    gregorian = date.fromisoformat(day)
+    when = CalendarDate(int(year), gregorian.month, gregorian.day, era=era)
+    calendar = open_calendar("japanese")
+    assert (calendar.from_gregorian(gregorian), calendar.to_gregorian(when)) == (when, gregorian)
+
+
+def test_a_month_may_have_two_eras():
+    calendar = open_calendar("japanese")
+    parts = calendar.months_between(date(1989, 1, 1), date(1989, 1, 31))
+    assert [(part.opens.era, part.opens.day, part.days, part.size) for part in parts] == [
+        ("Showa", 1, 7, 31),
+        ("Heisei", 8, 24, 31),
+    ]
+    with pytest.raises(OutOfRange, match="1872-12-31 is out of range"):
+        calendar.from_gregorian(date(1872, 12, 31))
 
 
 @each_calendar
