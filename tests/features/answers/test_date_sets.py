@@ -34,8 +34,7 @@ def test_the_metrics_have_these_values(gold, predicted, values):
 def test_f1_is_the_harmonic_mean_of_precision_and_recall(gold, predicted):
     if both := len(gold & predicted):
         precision, recall = both / len(predicted), both / len(gold)
-        mean = 2 * precision * recall / (precision + recall)
-        assert f1(gold, predicted) == pytest.approx(mean)
+        assert f1(gold, predicted) == pytest.approx(2 * precision * recall / (precision + recall))
 
 
 @given(SETS, SETS)

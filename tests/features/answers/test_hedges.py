@@ -46,8 +46,7 @@ class Asked:
         words = {"gold": self.gold, "a": a, "b": b, "c": c, "mark": self.mark}
         text = form.replace("|", "\n").format(**words)
         episode = ended(text, self.sample.id, stop_reason="answered")
-        metrics = self.task.score(self.sample, episode).metrics
-        return metrics.get(self.task.metrics[0], 0.0)
+        return self.task.score(self.sample, episode).metrics.get(self.task.metrics[0], 0.0)
 
 
 def _asked(

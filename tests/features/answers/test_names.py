@@ -64,8 +64,7 @@ def test_a_text_that_is_a_list_of_lines_is_read(text, names):
     ],
 )
 def test_names_are_read_or_none_or_not_known(text, names):
-    known = ("AC Milan", "Smith, John", "Ann Lee", "Washington, D.C.")
-    found = read(text, known)
+    found = read(text, ("AC Milan", "Smith, John", "Ann Lee", "Washington, D.C."))
     assert (normal(found), found == "!") == (normal(names), names == "!")
 
 

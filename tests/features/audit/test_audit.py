@@ -169,8 +169,7 @@ def test_an_explicit_gold_is_judged_by_its_own_texts_whatever_else_is_known(
     assert (report["explicit_judged"], report["wrong_explicit_gold"]) == (2, 1)
     assert report["judged"] == (2 if is_fact_known else 1)
     puzzles = read_puzzles(tmp_path / "puzzles.json")
-    fixed = corrected(puzzles, audit(puzzles, TABLES))
-    assert fixed[0].worded("explicit").gold == ("1815-07-18",)
+    assert corrected(puzzles, audit(puzzles, TABLES))[0].worded("explicit").gold == ("1815-07-18",)
 
 
 def test_corrected_files_keep_all_the_rest(tmp_path):

@@ -29,8 +29,7 @@ def told(line, *values):
 
 def test_without_its_table_a_set_has_no_guess_rates(tmp_path):
     own, table = tmp_path / "own.jsonl", tmp_path / "events.csv"
-    shipped = Path(tables.__file__).with_name("events.csv").read_text()
-    head, *rows = csv.reader(shipped.splitlines())
+    head, *rows = csv.reader(Path(tables.__file__).with_name("events.csv").read_text().splitlines())
     with table.open("w", newline="") as file:
         csv.writer(file).writerows([head, *([f"{row[0]} of Ys", *row[1:]] for row in rows)])
     generated("--limit 4 --option facts_table={} --out {}", table, own)

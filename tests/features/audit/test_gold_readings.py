@@ -106,5 +106,4 @@ def test_the_puzzles_of_a_reading_score_as_the_ledger_does(report, wording):
 def test_the_reference_solves_every_explicit_text(puzzle, report):
     (message,) = make_task("paper").prompt(puzzle, parse_condition("explicit"))
     step = next_step(Turn([Message(role="user", content=message.content)], [], thorough=True))
-    solutions = of(report, puzzle.id)["explicit_solutions"]
-    assert parse_date_answer(step[0]).dates == tuple(solutions)
+    assert parse_date_answer(step[0]).dates == tuple(of(report, puzzle.id)["explicit_solutions"])

@@ -62,8 +62,7 @@ def test_run_json_says_whose_pages_help_how_much(readers):
     assert (first["name"], first["file"]) == ("cited:agentic", "contexts/cited-agentic.jsonl")
     assert (second["source_run"], second["source_model"]) == ("static", "reference-static")
     assert (second["source_condition"], second["samples"]) == ("web-once", 8)
-    copy = here / "readers" / second["file"]
-    assert copy.read_bytes() == (here / "static.jsonl").read_bytes()
+    assert (here / "readers" / second["file"]).read_bytes() == (here / "static.jsonl").read_bytes()
 
 
 async def test_another_model_reads_the_same_bytes_and_verify_proves_it(readers):
@@ -82,8 +81,7 @@ async def test_another_model_reads_the_same_bytes_and_verify_proves_it(readers):
         await run_episodes(folder, None, QUIET)
     assert right(out) == {"cited:static": share["cited:static"]}
     rows = verify([out, here / "readers"])
-    equal = [row.is_equal for row in rows if row.context == "cited:static"]
-    assert equal == [True] * COUNT
+    assert [row.is_equal for row in rows if row.context == "cited:static"] == [True] * COUNT
     absent = {row.absent for row in rows if row.context == "cited:agentic"}
     assert absent == {(str(out),)}  # asked in one of them only
     done = agent_env("web", "context", "verify", "other", "readers", cwd=here)

@@ -60,8 +60,7 @@ def test_cited_pages_come_first_and_kinds_are_chosen(folder):
 def test_what_is_missing_is_named_and_the_same_run_gives_the_same_bytes(folder):
     made = built(folder)
     two, three = made.contexts.by_sample["two"], made.contexts.by_sample["three"]
-    missing = contexts.MissingPage(url=f"{B}/lost", kind="cited")
-    assert (two.text, two.missing) == ("", (missing,))
+    assert (two.text, two.missing) == ("", (contexts.MissingPage(url=f"{B}/lost", kind="cited"),))
     assert (three.episode, three.text, three.pages) == ("failed", "", ())
     header = made.contexts.header
     assert (header.samples, header.empty, header.missing) == (3, 2, 1)
@@ -136,8 +135,7 @@ def test_a_host_of_ones_own_network_is_fetched_from_only_where_it_is_allowed(tmp
     with site() as (url, asked):
         write_episode(folder, "one", citations=[f"{url}/plain"])
         options = BuildOptions(folder.path, tmp_path / "pages.jsonl", fetch=True)
-        refused = build(options)
-        assert (list(refused.dead), asked) == ([f"{url}/plain"], [])
+        assert (list(build(options).dead), asked) == ([f"{url}/plain"], [])
         host = url.removeprefix("http://")
         allowed = build(replace(options, allow_hosts=(host,)))
     assert "Here is /plain." in allowed.contexts.by_sample["one"].text

@@ -102,8 +102,7 @@ def test_answers_and_dates_move_as_they_are_written():
     both = "The Falklands War was longer than the Boer War."
     assert false_text(both, named) == "The Boer War was longer than the Falklands War."
     link = "\n- Boer War <https://tables.example/wars/boer-war>\n- Wars <https://tables.example/w>"
-    left = false_text(both + link, named).splitlines()[1:]
-    assert left == ["- Wars <https://tables.example/w>"]
+    assert false_text(both + link, named).splitlines()[1:] == ["- Wars <https://tables.example/w>"]
     assert variants("instruction", replace(TARGET, proving=())) == {}
     assert variants("false-page", replace(TARGET, gold=("x",), planted=("y",))) == {}
     assert later(275) == (

@@ -58,8 +58,7 @@ async def test_each_kind_hides_the_result_and_the_trace_keeps_it(kind, output, e
 async def test_a_stale_result_is_that_of_the_call_before_and_the_first_call_has_none():
     results = await ask("stale", "one", "two", "two")
     assert [each.output for each in results] == ["one", "one", "one"]
-    landed = [each.fault is not None and each.fault.landed for each in results]
-    assert landed == [False, True, True]
+    assert [each.fault is not None and each.fault.landed for each in results] == [False, True, True]
 
 
 async def test_a_call_that_fails_by_itself_keeps_its_own_error():
@@ -143,5 +142,4 @@ def test_a_wrong_result_is_one_day_or_one_off(text, known, result):
 
 def test_a_text_that_broke_off_has_less_than_the_whole():
     for seed in range(20):
-        beginning = faults.cut("x" * 100, Random(seed)).partition("\n")[0]
-        assert 20 <= len(beginning) <= 60
+        assert 20 <= len(faults.cut("x" * 100, Random(seed)).partition("\n")[0]) <= 60

@@ -128,16 +128,14 @@ def test_other_webs_rank_and_place_their_pages(ablated, web):
     assert proving_pages(sample, None, None) == ("https://elsewhere.example/",)
     assert found(GONE) == [f"https://w.example/{n}" for n in (2, 3, 4)]
     second, url = "https://w.example/2", "https://w.example/new"
-    new = page(url, "text of another day")
-    laid = Overlay(frozenset({second}), {url: new}, {second: url})
+    laid = Overlay(frozenset({second}), {url: page(url, "text of another day")}, {second: url})
     assert found(laid) == [f"https://w.example/{n}" for n in ("1", "new", "3")]
     assert opened(laid, url).text == "text of another day"
     url = "https://planted.example/a"
     false = ChangedPage(was=None, url=url, title="A page", text="a false word")
     for name, rank in (("false-page", 1), ("contradiction", 2)):
         own = {"name": name, "planted": ("x",), "pages": (false,), "ranks": {url: rank}}
-        attack = SampleAttack(variant="1", **own)
-        attacked = sample.model_copy(update={"attacks": (attack,)})
+        attacked = sample.model_copy(update={"attacks": (SampleAttack(variant="1", **own),)})
         its = Disturbance(suffix=f"attacked-{name}", attack=name)
         assert overlay_of(attacked, its.model_copy(update={"attack": "instruction"}), None) is None
         laid = overlay(attacked, its, web)

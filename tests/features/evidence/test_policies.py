@@ -20,8 +20,7 @@ from agent_env.tasks.sample_texts import gold_text
 
 def saying(reply, text):
     """The reply with another text."""
-    message = reply.message.model_copy(update={"content": text})
-    return reply.model_copy(update={"message": message})
+    return reply.model_copy(update={"message": reply.message.model_copy(update={"content": text})})
 
 
 class Reader(Reference):
@@ -189,8 +188,7 @@ def test_examples_set_answers_of_the_same_right_answer_side_by_side(planted):
     for example in examples(comparison):
         for answer in example.answers:
             condition = comparison.study.arm(answer.condition).condition
-            asked = run.sample(example.sample).in_world(condition.world)
-            assert gold_text(asked) == example.gold
+            assert gold_text(run.sample(example.sample).in_world(condition.world)) == example.gold
 
 
 def numbers(sentences, condition, words):

@@ -24,8 +24,7 @@ Paul Abrahams plays for Chesham United F.C. from Jan, 2001 to Jan, 2001."""
 
 def asked(question, lines):
     facts = read_facts(lines).facts
-    query = read_query(question, tuple(fact.value for fact in facts))
-    return set(solve(facts, query).answers)
+    return set(solve(facts, read_query(question, tuple(fact.value for fact in facts))).answers)
 
 
 def test_the_papers_cases_ties_and_what_was_just_outside():

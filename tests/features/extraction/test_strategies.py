@@ -27,8 +27,7 @@ def asked(strategy, number=0):
 def printed(program):
     """What the program of a reply prints, line by line."""
     lines = []
-    code = program.removeprefix("```python\n").removesuffix("\n```")
-    exec(code, {"print": lines.append})
+    exec(program.removeprefix("```python\n").removesuffix("\n```"), {"print": lines.append})
     return lines
 
 

@@ -7,7 +7,9 @@ import pytest
 from agent_env.families.timed_facts.generating import story_of
 from agent_env.features.extraction.wording import fact_line, make_fact, prose, read_fact, read_facts
 from agent_env.features.facts.fiction.histories import make_histories
+from tests.tables import tables
 
+CASES = tables(__file__)
 STORIES = [story_of(rows, frozenset({1})) for rows in islice(make_histories(5), 60)]
 FACTS = [fact for story in STORIES for fact in story.facts]
 
@@ -29,33 +31,14 @@ def test_a_sentence_reads_back_as_the_fact_that_it_states(form):
     assert [read_fact(prose(fact, form)) for fact in FACTS] == FACTS
 
 
-@pytest.mark.parametrize(
-    ("line", "dates"),
-    [
-        ("A is owned by B from Jan, 890 to Dec, 905.", ("0890-01", "0905-12")),
-        ("A is owned by B from 890 to 905.", ("890", "905")),
-        ("From 890 to May 1005 A belonged to B.", ("890", "1005-05")),
-        ("A is owned by Radio 538 from 1992 to 1998.", ("1992", "1998")),
-    ],
-)
+@pytest.mark.parametrize(("line", "dates"), CASES["years"])
 def test_years_may_have_three_digits(line, dates):
     fact = read_fact(line)
-    assert (fact.start, fact.end) == dates
+    assert [fact.start, fact.end] == dates
     assert read_fact(fact_line(fact)) == read_fact(prose(fact, 0)) == fact
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("A plays for B from Foo, 1990 to Jan, 1992.", "'Foo, 1990': there is no month 'Foo'"),
-        ("A plays for B from 1990-13 to 1992.", "'1990-13': there is no month 13"),
-        ("A plays for B from Feb 30, 1990 to 1992.", "'Feb 30, 1990': there is no day 30"),
-        ("A plays for B from Mar, 1993 to Jan, 1992.",
-         "'B' ends 1992-01, before its start 1993-03"),
-        ("A admires B from Jan, 1990 to Jan, 1992.", "no known relation"),
-        ("A plays for B, as was said of 1990 then", "no interval such as"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("line", "reason"), CASES["no_fact"])
 def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
     read = read_facts(line)
     (defect,) = read.defects
@@ -63,29 +46,14 @@ def test_a_line_that_is_no_fact_is_listed_with_its_reason(line, reason):
     assert defect.reason.startswith(reason)
 
 
-@pytest.mark.parametrize(
-    ("value", "start", "end", "texts"),
-    [
-        ("Ford & Co.", "1940-02", "1940-02", ["{} in February 1940."] * 3),
-        ("Ford & Co.", "1940-02", "1941-03", ["{} from February 1940 until March 1941."] * 3),
-        ("Ford & Co.", None, "1941", ["{} until 1941."] * 3),
-        ("Ford & Co.", "1940", None, ["Kiev Mill has belonged to Ford & Co. since 1940."] * 3),
-        ("St. John Inc.", "1940", "1940", ["{} in 1940."] * 3),
-        ("Ford", "1940-02", "1940-02",
-         ["In February 1940 {}.", "{} in February 1940.", "In February 1940 {}."]),
-        ("Ford", "1940", "1940", ["In 1940 {}.", "{} in 1940.", "In 1940 {}."]),
-        ("Ford", "1940-02", "1940-03",
-         ["From February 1940 to March 1940 {}.", "{} from February 1940 until March 1940.",
-          "{} (February 1940 to March 1940)."]),
-        ("Ford", None, "1941-03", ["Until March 1941 {}."] * 3),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "start", "end", "texts"), CASES["prose"])
 def test_prose_has_one_full_stop_and_one_month_once_and_is_read_as_it_was_meant(
     value, start, end, texts
 ):
-    fact = make_fact("Kiev Mill", "owner", value, start, end)
+    fact = make_fact("Kiev Mill", "owner", value, start or None, end or None)
     forms = [prose(fact, form) for form in range(3)]
-    assert forms == [text.format(f"Kiev Mill belonged to {value}") for text in texts]
+    expected = texts if len(texts) == 3 else texts * 3
+    assert forms == [text.format(f"Kiev Mill belonged to {value}") for text in expected]
     assert [read_fact(line) for line in (*forms, fact_line(fact))] == [fact] * 4
 
 

@@ -72,8 +72,7 @@ def test_the_reader_finds_a_leak_that_is_planted(monkeypatch):
     ],
 )
 def test_what_the_reader_takes_for_a_later_date(sentence, later):
-    found = [leak.split(" in: ")[0] for leak in later_dates(sentence, date(1995, 6, 1))]
-    assert found == later
+    assert [leak.split(" in: ")[0] for leak in later_dates(sentence, date(1995, 6, 1))] == later
 
 
 def page_on(day, title, world="shipped"):

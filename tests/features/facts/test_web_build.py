@@ -58,8 +58,7 @@ def test_from_a_seed_to_evidence_on_the_command_line(tmp_path):
     scores = json.loads(ran.stdout)["conditions"]
     assert scores["web"]["exact_match"] == 1.0
     assert scores["base"]["exact_match"] < 0.5
-    told = typed("show run --why --json", cwd=tmp_path)
-    row = json.loads(told.stdout)["answers"]["rows"][-1]
+    row = json.loads(typed("show run --why --json", cwd=tmp_path).stdout)["answers"]["rows"][-1]
     assert (row["condition"], row["right"], row["read"]) == ("web", 8, 8)
 
 

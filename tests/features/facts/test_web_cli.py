@@ -258,8 +258,7 @@ def test_leaks_of_a_store_are_counted_and_listed_with_what_shows_them(tmp_path):
         "In 2022 he became mayor.\n"
         "undated  https://a.example/undated\n"
     )
-    later = told("web pages leaks {} --as-of 2026-01-01 --json", file)
-    assert json.loads(later)["flagged"] == []
+    assert json.loads(told("web pages leaks {} --as-of 2026-01-01 --json", file))["flagged"] == []
 
 
 def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path):
@@ -268,8 +267,7 @@ def test_stores_are_listed_merged_exported_and_verified(recorded, tmp_path):
     shown = told(f"web pages show {{}} {first['digest'][:10]}", recorded)
     assert f"asked: {first['asked']}" in shown
     assert "The war began on 2 April 1982. café" in shown
-    searches = told("web pages list {} --searches", recorded)
-    assert f"serper  5  {LocalWeb.searches[0]}  " in searches
+    assert f"serper  5  {LocalWeb.searches[0]}  " in told("web pages list {} --searches", recorded)
     warc, copy, merged = (tmp_path / name for name in ("x.warc.gz", "copy.db", "all.db"))
     assert str(warc) in told("web pages export {} {}", recorded, warc)
     assert " 0 left out" in told("web pages import {} {}", copy, warc)

@@ -58,8 +58,7 @@ class FakeService:
         if trouble == b"hang":
             self.held.append(writer)  # or Python 3.13 closes it
         else:
-            good = reply(self._answer(self.queries[-1]))
-            writer.write(good if trouble is None else trouble)
+            writer.write(reply(self._answer(self.queries[-1])) if trouble is None else trouble)
             await writer.drain()
             writer.close()
 

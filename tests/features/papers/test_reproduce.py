@@ -253,8 +253,7 @@ def test_what_cannot_be_run_says_why_and_keeps_nothing_else(tmp_path):
         ("with_web_search_with_explicit_constraints",
          "no experiment of the paper has the condition 'with_web_search_with"),
     ):  # fmt: skip
-        file = outputs(tmp_path, folder, None)
-        done = reproduce(tmp_path, "time-puzzles --responses {}", file)
+        done = reproduce(tmp_path, "time-puzzles --responses {}", outputs(tmp_path, folder, None))
         assert (done.returncode, reason in done.stderr) == (2, True), done.stderr
     listed = agent_env("study", "reproduce", "time-puzzles", "--list", "--wide").stdout
     assert "Table 3: exact match against F1 and Jaccard" in listed

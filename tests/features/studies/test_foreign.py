@@ -21,8 +21,7 @@ def sent(tmp_path):
     (folder / "study.toml").write_text(PLAN)
     assert _as("them", "study run", folder).returncode == 0
     (folder / "code.py").write_text(f"open({str(canary)!r}, 'w')\n")
-    hostile = HOSTILE.format(code=folder / "code.py", canary=canary)
-    (folder / "study.toml").write_text(hostile)
+    (folder / "study.toml").write_text(HOSTILE.format(code=folder / "code.py", canary=canary))
     return folder
 
 

@@ -51,8 +51,7 @@ def plain(sheet):
 @pytest.mark.parametrize("name", WORLDS)
 def test_articles_are_long_and_say_nothing_of_what_they_are(name):
     own = {article_url(event_title(row.event)) for row in WORLDS[name].events if row.start}
-    lengths = [len(plain(sheet).split()) for sheet in pages(name) if sheet.url in own]
-    assert median(lengths) >= 400
+    assert median([len(plain(sheet).split()) for sheet in pages(name) if sheet.url in own]) >= 400
     for level in LEVELS:
         for sheet in pages(name, level):
             assert not MADE_UP.search(f"{sheet.title}\n{sheet.text}".lower()), sheet.url
@@ -122,8 +121,7 @@ async def test_a_description_finds_the_proving_page_near_the_top_but_not_always_
     for row in hidden:  # told in other words, and not by the hint's own
         assert row.hint.lower() not in stories().get(row.event, "").lower()
     hits = [hit for row in hidden for hit in await web.search.search(row.hint, 3)]
-    dated = sum(bool(dates_in(hit.snippet)) for hit in hits)
-    assert 0.2 < dated / len(hits) < 0.95
+    assert 0.2 < sum(bool(dates_in(hit.snippet)) for hit in hits) / len(hits) < 0.95
 
 
 async def test_the_reference_finds_the_proof_by_four_searches(world):

@@ -63,8 +63,7 @@ def test_what_is_over_lasts_or_is_planned_is_told_as_such():
     later = tables_as_of(world, date(2003, 2, 1))
     assert (later.people, later.living) == (world.people, ())
     assert [row.end for row in later.presidents] == [date(2001, 1, 20), None]
-    living = [len(tables_as_of(world, date(1946, 5, day)).living) for day in (3, 6)]
-    assert living == [0, 1]
+    assert [len(tables_as_of(world, date(1946, 5, day)).living) for day in (3, 6)] == [0, 1]
     rows = (("a", "spring", None), ("b", "1995", "1997"), ("c", 1994, ""))
     table = MaterialTable(name="t", columns=("name", "start", "end"), rows=rows)
     assert undated_rows(table) == 1

@@ -45,8 +45,7 @@ def test_all_kinds_of_files_give_the_same_rows(tmp_path):
     with duckdb.connect(str(tmp_path / "f.duckdb")) as base:
         base.execute(f"CREATE TABLE kings AS SELECT * FROM read_csv('{tmp_path}/a.csv')")
     for file in sorted(tmp_path.iterdir()):
-        table = {"table": "kings"} if file.suffix == ".db" else {}
-        assert texts(file, **table) == ROWS, file
+        assert texts(file, **({"table": "kings"} if file.suffix == ".db" else {})) == ROWS, file
     with pytest.raises(ConfigError, match="by --option table=NAME: kings, other"):
         texts(tmp_path / "e.db")
 

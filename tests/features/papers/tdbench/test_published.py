@@ -233,8 +233,7 @@ def test_values_with_from_and_dates_of_conditions_are_read(culture):
     (sample,) = samples(read(culture, entry(0, sql, row("Inscribed", "2009-09-30", None))))
     assert (sample.gold, sample.asked) == (("Inscribed",), {"Element": "Songs from the hills"})
     sql = SELECT + "Start = '2001-05-18' AND End = '2008-11-04'"
-    stored = entry(0, sql, row("Proclaimed", "2001-05-18", "2008-11-04"))
-    (sample,) = samples(read(culture, stored))
+    (sample,) = samples(read(culture, entry(0, sql, row("Proclaimed", "2001-05-18", "2008-11-04"))))
     assert (sample.asked, sample.others) == ({"Element": "Mask dance"}, ("Inscribed",))
 
 

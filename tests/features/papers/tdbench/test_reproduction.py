@@ -26,8 +26,7 @@ def measured(name, setup, pairs):
         samples[own.id] = (own,)
         rows.append(ResponseRow(setup, "m", "base", own.id, text))
     task = make_task("default", TdbenchOptions(), {TABLE.digest: TABLE})
-    read = ReadSamples(samples)
-    runs = response_runs(setup, rows, read, task, print)
+    runs = response_runs(setup, rows, ReadSamples(samples), task, print)
     evidence = Evidence({setup: runs}, {setup: task}, {}, ())
     (experiment,) = (each for each in reproduction.PAPER.experiments if each.name == name)
     return {(m.row, m.quantity): m for m in experiment.measure(evidence)}

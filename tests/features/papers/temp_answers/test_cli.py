@@ -75,8 +75,7 @@ def test_figures_of_one_mode_or_both_and_centroids(responses, tmp_path):
 def test_rows_of_no_question_and_runs(responses, tmp_path):
     rows = [HEAD[:-1], *(row[:-1] for row in ROWS[:3]), [*ROWS[3][:-2], "Born\t1994"]]
     rows[-1][0] = "Another question?"
-    questions = write(tmp_path / "ttqa.csv", rows)
-    (found,) = files(responses, "--mode", "v2", "--questions", questions)
+    (found,) = files(responses, "--mode", "v2", "--questions", write(tmp_path / "ttqa.csv", rows))
     assert (found["n"], found["unmatched"], found["unanswered"]) == (3, [4], 1)
     run = tmp_path / "r"
     line = "run temp-answers --limit 6 --condition base --condition cal --option prefill=true"

@@ -48,8 +48,7 @@ def test_numbers_dates_and_errors_as_published():
     pairs = [(None, 3.0), (0.0, 0.0), (24.0, 8.0)]
     assert [paper_answers.percentage_error(*pair) for pair in pairs] == [100.0, 0.0, 50.0]
     triples = [(5.0, 3.0, 4.0), (3.0, 3.0, 3.0), (4.0, 3.0, 3.0), (None, 3.0, 4.0)]
-    scaled = [paper_answers.scaled_error(*triple) for triple in triples]
-    assert scaled == [2.0, 0.0, math.inf, None]
+    assert [paper_answers.scaled_error(*triple) for triple in triples] == [2.0, 0.0, math.inf, None]
     values = [20.0, 21.0, 22.0, 23.0] * 5 + [1990.0, 1991.0, 1992.0] * 5 + [900.0]
     found = paper_answers.cluster(values)
     assert sorted(round(c) for c in found.centroids) == [22, 1991]

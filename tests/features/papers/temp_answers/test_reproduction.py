@@ -1,15 +1,12 @@
 """The paper's tables, measured on response files written by hand in the published layout."""
 
-import csv
-
 import pytest
 
 from agent_env.features.papers.paper import Evidence
 from agent_env.features.papers.temp_answers.paper_measures import TABLES, model_name
 from agent_env.features.papers.temp_answers.reproduction import PAPER
+from tests.features.papers.temp_answers.test_cli import HEAD, write
 
-TTQA = ("question", "label", "category", "table_id", "answer_format", "answer_temporal_unit",
-        "split", "table_context", "response")  # fmt: skip
 TOT = ("question", "label", "question_type", "question_wo_instruct", "instruction",
        "answer_format", "answer_temporal_unit", "split", "response")  # fmt: skip
 
@@ -23,13 +20,6 @@ def graph(n, label, said, kind="RelationDuration", split="semantic"):
             f"Question {n}?", "As JSON.", "<answer>", "years", split, said)  # fmt: skip
 
 
-def written(folder, name, columns, rows):
-    path = folder / name
-    with path.open("w", newline="", encoding="utf-8") as stream:
-        csv.writer(stream).writerows([columns, *rows])
-    return path
-
-
 @pytest.fixture(scope="module")
 def evidence(tmp_path_factory):
     folder = tmp_path_factory.mktemp("responses")
@@ -40,8 +30,8 @@ def evidence(tmp_path_factory):
     objects = [graph(1, 4, ' "4", "answer": 4}'), graph(2, 6, ' "6", "answer": 6,}'),
                graph(3, 9, ' "2 + 2 = 5", "answer": 8}')]  # fmt: skip
     name = "{}_Phi-4-mini-instruct_zero-shot_{}.csv".format
-    of_tables = written(folder, name("ttqa_head", "add_generation_prompt"), TTQA, lines)
-    of_graphs = written(folder, name("tot_semantic", "continue_final_message"), TOT, objects)
+    of_tables = write(folder / name("ttqa_head", "add_generation_prompt"), [HEAD, *lines])
+    of_graphs = write(folder / name("tot_semantic", "continue_final_message"), [TOT, *objects])
     return Evidence({}, {}, {}, (of_tables, of_graphs))
 
 
@@ -78,8 +68,7 @@ def test_tables_stand_in_the_papers_rows(evidence):
         ("table8", "continue final message", 100 / 3),
         ("table9", "with chat template", 500 / 6),
     ):
-        expected = {("Phi-4-mini", quantity): pytest.approx(share)}
-        assert values(evidence, table, "paper") == expected
+        assert values(evidence, table, "paper") == {("Phi-4-mini", quantity): pytest.approx(share)}
     counts = values(evidence, "table13", "paper")
     assert [counts["Phi-4-mini zero shot", name] for name in ("EM", "sMAPE", "MASE")] == [6, 6, 5]
     assert values(evidence, "figure11", "v2")["Phi-4-mini", "wrong answers"] == 0.0
@@ -98,7 +87,7 @@ def test_a_part_of_pooled_data_is_said_in_the_row(tmp_path):
     """The authors publish the responses to ToT's arithmetic split alone."""
     rows = [graph(n, 4, ' "4", "answer": 4}', "Trick", "arithmetic") for n in range(1016)]
     name = "tot_arithmetic_Phi-4_zero-shot_continue_final_message.csv"
-    own = Evidence({}, {}, {}, (written(tmp_path, name, TOT, rows),))
+    own = Evidence({}, {}, {}, (write(tmp_path / name, [TOT, *rows]),))
     reasons = {
         (experiment.name, each.row, each.quantity): each.incomparable
         for experiment in PAPER.experiments

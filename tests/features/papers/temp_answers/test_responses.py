@@ -9,7 +9,9 @@ from agent_env.features.papers.temp_answers.commands import ScoreOptions, score_
 from agent_env.features.papers.temp_answers.declared import declared_line, declared_object
 from agent_env.features.papers.temp_answers.reasoning import Steps, arithmetic_steps
 from agent_env.features.papers.temp_answers.responses import NEEDED, read_mapping, read_responses
+from tests.tables import tables
 
+CASES = tables(__file__)
 HEAD = "question,label,category,table_id,answer_format,answer_temporal_unit,split,table_context"
 ROW = 'How old?,17,person,3,<num_years>,years,head,"Born\tMay 3, 1950"'
 
@@ -73,8 +75,7 @@ def test_half_a_file_and_shifted_fields_are_named(tmp_path, rows, why):
 
 
 def test_what_cannot_be_judged_is_named(tmp_path):
-    whole = dict.fromkeys(NEEDED, "1")
-    records = [whole, {name: "1" for name in NEEDED if name != "label"}]
+    records = [dict.fromkeys(NEEDED, "1"), {name: "1" for name in NEEDED if name != "label"}]
     path = written(tmp_path, "\n".join(map(json.dumps, records)), "mine.jsonl")
     with pytest.raises(DatasetError, match="record 2 has no field 'label'"):
         read_responses(path)
@@ -89,35 +90,13 @@ def test_what_cannot_be_judged_is_named(tmp_path):
         })  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("form", "unit", "label", "kind", "gold"),
-    [
-        ("<num_years>", "years", "17", "number", 17),
-        ("yyyy", "date_years", "2009", "year", 2009),
-        ("%B %d, %Y", "date", "February 17, 1837", "date", -48530),
-        ("# months", "months", "1,095", "number", 1095),
-        ("HH:MM:SS", "seconds", "02:05:45", "duration", 7545),
-        ("%H:%M", "time", "21:30", "time", 77_400),
-        ("%B %Y", "date", "May 2005", "month", 24_064),
-    ],
-)
+@pytest.mark.parametrize(("form", "unit", "label", "kind", "gold"), CASES["lines"])
 def test_declared_final_lines(form, unit, label, kind, gold):
     found = declared_line(form, unit, label)
     assert (found.spec.kind, found.gold, found.problem) == (kind, gold, None)
 
 
-@pytest.mark.parametrize(
-    ("unit", "label", "kind", "gold"),
-    [
-        ("date", "{'answer': '2005-04-07'}", "date", 12_880),
-        ("seconds", "{'X': 2.0, 'Y': 5.0, 'Z': 45.0}", "duration", 7545),
-        ("seconds", "{'day': 'previous_day', 'time': '21:45:12'}", "duration", -8088),
-        ("minutes", "{'hours': 2, 'minutes': 5}", "duration", 125),
-        ("years", "{'answer': '7 BC'}", "year", -6),
-        ("days", "{'age': 1307}", "number", 1307),
-        ("years", "{'answer': 1982}", "number", 1982),
-    ],
-)
+@pytest.mark.parametrize(("unit", "label", "kind", "gold"), CASES["objects"])
 def test_declared_objects(unit, label, kind, gold):
     found = declared_object(unit, label, "X hours, Y minutes, and Z seconds", "multi_op")
     assert (found.spec.kind, found.gold) == (kind, gold)

@@ -70,8 +70,7 @@ def test_responses_are_scored_beside_the_paper_and_extractions_are_solved(tmp_pa
     write_lines(tmp_path / "l2_timebench.jsonl", *asked)
     write_lines(tmp_path / "responses.jsonl", *responses)
     given = "--responses responses.jsonl --dataset l2=l2_timebench.jsonl"
-    done = reproduce(tmp_path, f"tempreason --json {given} --only table7")
-    found = values(done, "table7")
+    found = values(reproduce(tmp_path, f"tempreason --json {given} --only table7"), "table7")
     assert found["Standard", "L2-single SEM"] == (72.6, 50.0, 2)
     assert found["Extraction + Code", "L2-single SEM"] == (93.8, 50.0, 2)
     assert found["shortcut latest-row", "L2-single SEM"] == (None, 50.0, 2)
