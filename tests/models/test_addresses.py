@@ -4,42 +4,18 @@ import pytest
 
 from agent_env.errors import ConfigError
 from agent_env.models.addresses import base_urls, key_variables, moved, short_names, split_address
+from tests.tables import tables
 
+CASES = tables(__file__)
 A, B = "compatible/a@https://a.example/v1", "compatible/b@http://127.0.0.1:8000/v1"
 
 
-@pytest.mark.parametrize(
-    ("model", "name", "url"),
-    [
-        (A, "compatible/a", "https://a.example/v1"),
-        ("compatible/o/m:8b@http://h/v1", "compatible/o/m:8b", "http://h/v1"),
-        ("compatible/@cf/meta/m@http://h/v1", "compatible/@cf/meta/m", "http://h/v1"),
-        ("compatible/m@http://h/v1/chat/completions", "compatible/m", "http://h/v1"),
-        ("compatible/m@http://h/v1/completions/", "compatible/m", "http://h/v1"),
-        ("compatible/m@http://h/responses", "compatible/m", "http://h"),
-        ("compatible/m@http://h/v1/models", "compatible/m", "http://h/v1"),
-        ("compatible/m@http://h/models/v1//", "compatible/m", "http://h/models/v1"),
-        ("compatible/claude@20251001", "compatible/claude@20251001", None),
-        ("openai/gpt-5@https://h/v1", "openai/gpt-5@https://h/v1", None),
-    ],
-)
+@pytest.mark.parametrize(("model", "name", "url"), CASES["split"])
 def test_an_address_begins_behind_an_at_sign(model, name, url):
-    assert split_address(model) == (name, url)
+    assert split_address(model) == (name, url or None)
 
 
-@pytest.mark.parametrize(
-    ("models", "labels"),
-    [
-        (["compatible/Qwen/Qwen3-8B@http://127.0.0.1:8000/v1", "reference"],
-         ["Qwen3-8B", "reference"]),
-        (["compatible/a/m@http://x/v1", "compatible/b/m@http://y/v1"], ["a/m", "b/m"]),
-        (["openai/m", "compatible/m"], ["openai/m", "compatible/m"]),
-        (["compatible/m@http://x:1/v1", "compatible/m@http://u:p@y:1/v1"], ["m@x:1", "m@y:1"]),
-        (["compatible/m@http://x/v1", "compatible/m@http://x/v2"],
-         ["compatible/m@http://x/v1", "compatible/m@http://x/v2"]),
-        (["compatible/a/m", "compatible/b/m", "compatible/b/n"], ["a/m", "b/m", "n"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("models", "labels"), CASES["labels"])
 def test_a_label_is_the_least_of_a_name_that_tells_models_apart(models, labels):
     assert list(short_names(models).values()) == labels
 
@@ -64,15 +40,7 @@ def test_a_base_url_that_no_model_takes_is_refused(models):
         base_urls(models, "http://c/v1")
 
 
-@pytest.mark.parametrize(
-    ("named", "problem"),
-    [
-        ("A_KEY", "--api-key-env A_KEY: there are several addresses; say whose key it is"),
-        ("compatible/z=A_KEY", "--api-key-env compatible/z=A_KEY: write one of compatible/a@"),
-        ("compatible/a=sk-0123", "--api-key-env takes the name of an environment variable, not a"),
-        ("compatible/a=", "--api-key-env takes the name of an environment variable, not a key"),
-    ],
-)
+@pytest.mark.parametrize(("named", "problem"), CASES["keys"])
 def test_a_key_that_belongs_to_nobody_is_refused(named, problem):
     with pytest.raises(ConfigError, match=problem) as caught:
         key_variables(base_urls([A, B], None), [named])

@@ -11,9 +11,11 @@ import pytest
 from agent_env.models import server_facts as identity
 from agent_env.models.server_facts import Health, ServerFacts, is_listed, server_facts
 from agent_env.wiring.trust import own_call
+from tests.tables import tables
 
 from .raw_server import RawServer, reply
 
+CASES = tables(__file__)
 VLLM = {"data": [{"id": "Qwen/Qwen3-8B", "max_model_len": 40960}, {"id": "other"}]}
 LLAMA_CPP = {
     "default_generation_settings": {"n_ctx": 8192},
@@ -78,18 +80,7 @@ def test_what_a_server_sends_amiss_is_unknown(body):
     assert all(len(name) <= 200 for name in found.models or ())
 
 
-@pytest.mark.parametrize(
-    ("name", "listed", "is_there"),
-    [
-        ("smollm2", "smollm2", True),
-        ("SmolLM2", "/models/smollm2.gguf", True),
-        ("qwen3", "qwen3:latest", True),
-        ("gpt-5", "gpt-5-2025-08-07", True),
-        ("gpt-5", "gpt-5-mini", False),
-        ("nonexistent", "smollm2", False),
-        ("qwen3:8b", "qwen3:latest", False),
-    ],
-)
+@pytest.mark.parametrize(("name", "listed", "is_there"), CASES["listed"])
 def test_a_models_name_is_known_in_its_usual_forms(name, listed, is_there):
     assert is_listed(name, [listed]) is is_there
 
@@ -112,23 +103,9 @@ def told(monkeypatch, places, server="uvicorn"):
     return asyncio.run(identity.server_identity(f"{ROOT}/v1", own_call()))
 
 
-@pytest.mark.parametrize(
-    ("places", "found"),
-    [
-        ({"/props": {"build_info": "b5432-abc"}}, ("llama.cpp", "b5432-abc")),
-        ({"/version": {"version": "0.11.0"}}, ("vLLM", "0.11.0")),
-        ({"/api/version": {"version": "0.9"}, "/version": {"version": "0.9"}}, ("Ollama", "0.9")),
-        ({"/openapi.json": {"info": {"title": "LiteLLM API", "version": "1"}}}, ("LiteLLM", "1")),
-        ({"/v1/models": {"data": [{"owned_by": "cyllama"}]}}, ("cyllama", None)),
-        ({"/v1/models": {"data": [{"owned_by": "openai"}]}}, ("uvicorn", None)),
-        ({"/v1/models": {"data": [{"owned_by": "sglang"}]}, "/version": {"version": "1"}},
-         ("SGLang", None)),
-        ({"/openapi.json": {"info": {"title": "FastAPI", "version": "0"}}}, ("uvicorn", None)),
-        ({"/props": "[", "/version": {"version": 3}, "/openapi.json": []}, ("uvicorn", None)),
-    ],
-)  # fmt: skip
-def test_its_name_and_version(monkeypatch, places, found):
-    assert told(monkeypatch, places) == found
+@pytest.mark.parametrize(("places", "name", "version"), CASES["identities"])
+def test_its_name_and_version(monkeypatch, places, name, version):
+    assert told(monkeypatch, places) == (name, version or None)
 
 
 LLAMA = reply('{"data": [{"id": "m", "owned_by": "llamacpp"}]}')

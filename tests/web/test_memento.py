@@ -12,28 +12,14 @@ from agent_env.web.opened import ProviderAccess, open_frozen, open_live
 from agent_env.wiring.trust import own_call, own_plugins
 from agent_env.wiring.web import WebOptions, settings_of
 from tests.loops import in_loop
+from tests.tables import tables
 from tests.web.archives import Archive
 from tests.web.test_fetch import serving
 
 TOWN = "http://town.example/"
-OK, GONE, MOVED = "200 OK", "404 Not Found", "301 Moved Permanently"
 VERSIONS = {
-    TOWN: [
-        ("2010-01-01T00:00:00", ('<p>Anna. <a href="/new">New</a>', OK, "")),
-        ("2015-06-30T23:59:59", ("<p>Boris, see http://town.example/x", OK, "")),
-        ("2015-07-03T00:00:00", ("<p>Clara", OK, "")),
-        ("2015-07-04T00:00:00", ("<p>Dora", OK, "")),
-    ],
-    f"{TOWN}old": [
-        ("2010-01-01T00:00:00", ("<p>Old.", OK, "")),
-        ("2015-01-01T00:00:00", ("", MOVED, f"{TOWN}new")),
-    ],
-    f"{TOWN}new": [("2015-01-02T00:00:00", ("<p>New.", OK, ""))],
-    f"{TOWN}gone": [
-        ("2010-01-01T00:00:00", ("<p>Here.", OK, "")),
-        ("2015-01-01T00:00:00", ("Not here.", GONE, "")),
-    ],
-    f"{TOWN}soft": [("2010-01-01T00:00:00", ("<title>Page not found</title>Sorry.", OK, ""))],
+    url: [(time, tuple(archived)) for time, *archived in rows]
+    for url, rows in tables(__file__).items()
 }
 
 

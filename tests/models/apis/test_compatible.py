@@ -7,6 +7,7 @@ from agent_env.models.settings import Parameters
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, Usage
 from tests.models.raw_server import LOOKUP, USER, ChatCompletions, ask, events, failure, reply
+from tests.tables import tables
 
 
 def completion(message, finish_reason="stop", **more):
@@ -33,29 +34,16 @@ def test_text_and_the_servers_name_for_the_model_are_read():
     assert (got.finish_reason, got.model) == ("stop", "m-1-2026")
 
 
-LITELLM = {"cached_tokens": 200, "cache_write_tokens": 1000, "cache_creation_tokens": 1000}
-LITELLM_OLD = {"cache_creation_input_tokens": 1000, "cache_read_input_tokens": 200}
-OPENROUTER = {"cached_tokens": 3, "cache_write_tokens": 0}
-REASONED = {"completion_tokens_details": {"reasoning_tokens": 5}}
+CASES = tables(__file__)
 
 
-@pytest.mark.parametrize(
-    ("fields", "cached", "written"),
-    [
-        ({"prompt_tokens_details": {"cached_tokens": 4}}, 4, None),
-        ({"prompt_tokens_details": LITELLM} | LITELLM_OLD, 200, 1000),
-        ({"cache_creation_input_tokens": 7, "cache_read_input_tokens": 0}, 0, 7),
-        ({"prompt_tokens_details": OPENROUTER}, 3, 0),
-        ({"prompt_cache_hit_tokens": 5, "prompt_cache_miss_tokens": 9}, 5, None),
-        ({"cached_tokens": 4}, 4, None),
-    ],
-    ids=["openai", "litellm", "litellm, old", "openrouter", "deepseek", "kimi"],
-)
-def test_tokens_of_thoughts_and_of_a_prompt_cache_are_read_by_every_name(fields, cached, written):
-    usage = {"prompt_tokens": 1250, "completion_tokens": 30} | REASONED | fields
+@pytest.mark.parametrize(("server", "fields", "read"), CASES["caches"])
+def test_tokens_of_thoughts_and_of_a_prompt_cache_are_read_by_every_name(server, fields, read):
+    reasoned = {"completion_tokens_details": {"reasoning_tokens": 5}}
+    usage = {"prompt_tokens": 1250, "completion_tokens": 30} | reasoned | fields
     got, _ = ask(ChatCompletions, completion({"content": "Hello"}, usage=usage))
-    read = {"cached_tokens": cached, "cache_write_tokens": written, "reasoning_tokens": 5}
-    assert got.usage == Usage(input_tokens=1250, output_tokens=30, source="provider", **read)
+    counts = {"input_tokens": 1250, "output_tokens": 30, "reasoning_tokens": 5}
+    assert got.usage == Usage(source="provider", **counts, **read)
 
 
 @pytest.mark.parametrize(
@@ -85,20 +73,10 @@ def test_calls_are_read_with_unique_ids_and_their_arguments_as_json():
     assert read_calls(call("a", "{}"), heard=(asked, result)) == [("a_2", "{}")]
 
 
-@pytest.mark.parametrize(
-    ("said", "read"),
-    [
-        ("stop", "stop"),
-        ("tool_calls", "tool_calls"),
-        ("function_call", "tool_calls"),
-        ("length", "length"),
-        ("content_filter", "refused"),
-        ("abort", None),
-        (None, None),
-    ],
-)
+@pytest.mark.parametrize(("said", "read"), CASES["reasons"])
 def test_finish_reasons_are_read(said, read):
-    assert ask(ChatCompletions, completion({"content": "x"}, said))[0].finish_reason == read
+    got, _ = ask(ChatCompletions, completion({"content": "x"}, said or None))
+    assert got.finish_reason == (read or None)
 
 
 def test_refusals_and_citations_are_read():
@@ -244,23 +222,12 @@ def test_an_error_inside_a_choice_is_an_error():
     assert (error.status, error.retryable) == (502, True)
 
 
-@pytest.mark.parametrize(
-    ("wished", "named", "tier"),
-    [
-        ("flex", {"service_tier": "flex"}, "flex"),
-        ("flex", {"service_tier": "default"}, None),
-        ("flex", {}, "unnamed"),
-        ("default", {}, None),
-        (None, {"service_tier": "default"}, None),
-    ],
-)
+@pytest.mark.parametrize(("wished", "named", "tier"), CASES["tiers"])
 def test_the_tier_is_the_one_that_the_reply_names(wished, named, tier):
-    got, sent = ask(
-        ChatCompletions,
-        completion({"content": "Hello"}, usage={"prompt_tokens": 1}, **named),
-        parameters=Parameters(service_tier=wished),
-    )
-    assert (got.usage.tier, sent.get("service_tier")) == (tier, wished)
+    answer = completion({"content": "Hello"}, usage={"prompt_tokens": 1}, **named)
+    wish = Parameters(service_tier=wished or None)
+    got, sent = ask(ChatCompletions, answer, parameters=wish)
+    assert (got.usage.tier, sent.get("service_tier")) == (tier or None, wished or None)
 
 
 @pytest.mark.parametrize(
@@ -277,13 +244,7 @@ def test_counts_of_0_for_a_reply_with_a_text_are_unknown(text, counts, read):
     assert got.usage == read
 
 
-LOOKUPS = """functions.lookup functions.lookup:0 lookup<|channel|>commentary lookup:3
-tools.lookup default_api.lookup "lookup" lookup() to=functions.lookup <|tool|>lookup
-lookup</tool_call>""".split()
-SPACED = [" lookup", "lookup <|message|>{", "lookup\n", "assistant to=functions.lookup"]
-
-
-@pytest.mark.parametrize("name", [*LOOKUPS, *SPACED])
+@pytest.mark.parametrize("name", CASES["names"])
 def test_a_name_with_something_of_a_parser_is_the_tools(name):
     assert read_name(name) == ("lookup", name)
 

@@ -2,6 +2,7 @@ from functools import partial
 
 import pytest
 
+from agent_env.errors import ModelError
 from agent_env.models.apis import google
 from agent_env.models.client import ApiModel
 from agent_env.models.settings import Parameters
@@ -9,7 +10,9 @@ from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, ToolSpec, Usage
 from agent_env.wiring.trust import own_call
 from tests.models.raw_server import KEY, LOOKUP, USER, ask, events, failure, reply
+from tests.tables import tables
 
+CASES = tables(__file__)
 Gemini = partial(ApiModel, google.API, permit=own_call())
 TEXT = {"text": "Friday."}
 THOUGHT = {"text": "I look it up.", "thought": True}
@@ -74,23 +77,9 @@ def test_a_request_has_the_fields_that_the_api_documents_and_no_others():
     }
 
 
-@pytest.mark.parametrize(
-    ("model", "effort", "config"),
-    [
-        ("gemini-2.0-flash", None, None),
-        ("gemini-2.5-flash-lite", None, None),
-        ("gemini-2.5-flash-image", None, None),
-        ("gemini-2.5-pro", None, {"includeThoughts": True}),
-        ("gemini-2.5-pro", "low", {"thinkingBudget": 1024, "includeThoughts": True}),
-        ("gemini-2.5-flash", "none", {"thinkingBudget": 0}),
-        ("gemini-2.5-flash", "2000", {"thinkingBudget": 2000, "includeThoughts": True}),
-        ("gemini-3-flash", "low", {"thinkingLevel": "LOW", "includeThoughts": True}),
-        ("gemini-3-flash", "900", {"thinkingBudget": 900, "includeThoughts": True}),
-        ("gemini-3.1-pro", None, {"includeThoughts": True}),
-    ],
-)
+@pytest.mark.parametrize(("model", "effort", "config"), CASES["thinking"])
 def test_thinking_is_a_budget_or_a_level_by_the_models_generation(model, effort, config):
-    assert (google._thinking_config(model, effort) or None) == config
+    assert (google._thinking_config(model, effort or None) or {}) == config
 
 
 def test_parts_go_back_as_they_were_with_their_ids_or_without():
@@ -163,14 +152,10 @@ def test_a_stream_that_ends_early_reports_an_error_or_loops():
     assert got.finish_reason == "repetition"
 
 
-@pytest.mark.parametrize(
-    ("reason", "ours"),
-    [("MAX_TOKENS", "length"), ("SAFETY", "refused"), ("RECITATION", "refused"),
-     ("PROHIBITED_CONTENT", "refused"), ("SPII", "refused"), ("OTHER", None)],
-)  # fmt: skip
+@pytest.mark.parametrize(("reason", "ours"), CASES["reasons"])
 def test_reasons_to_stop_are_ours(reason, ours):
     got, _ = ask(Gemini, reply(said(TEXT, reason=reason)))
-    assert got.finish_reason == ours
+    assert got.finish_reason == (ours or None)
     kept = got.message.provider_fields.message
     assert kept.get("finishReason") == (None if ours == "length" else reason)
 
@@ -194,30 +179,16 @@ def test_a_call_that_the_server_could_not_read_may_be_made_again_and_its_tokens_
     assert "sent no candidate" in str(failure(Gemini, reply({"usageMetadata": usage})))
 
 
-def status(code, name, message, *details):
+def status(code, name, message, details=()):
     error = {"code": code, "message": message, "status": name, "details": list(details)}
     return reply({"error": error}, status=f"{code} {name}")
 
 
-RETRY = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34.5s"}
-QUOTA = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
-BAD_KEY = {"reason": "API_KEY_INVALID", "domain": "googleapis.com"}
-
-
-@pytest.mark.parametrize(
-    ("answer", "kind", "retryable", "wait_s"),
-    [
-        (status(429, "RESOURCE_EXHAUSTED", "Slow down.", RETRY), "rate_limit", True, 34.5),
-        (status(429, "RESOURCE_EXHAUSTED", "Quota.", QUOTA, RETRY), "rate_limit", False, 34.5),
-        (status(503, "UNAVAILABLE", "The model is overloaded."), "server", True, None),
-        (status(400, "INVALID_ARGUMENT", "API key not valid.", BAD_KEY), "authentication", False,
-         None),
-        (status(400, "INVALID_ARGUMENT", "Please use a valid role."), "bad_request", False, None),
-    ],
-)  # fmt: skip
-def test_errors_say_what_they_are_and_when_to_ask_again(answer, kind, retryable, wait_s):
-    error = failure(Gemini, answer)
-    assert (error.kind, error.retryable, error.retry_after_s) == (kind, retryable, wait_s)
+@pytest.mark.parametrize("case", CASES["errors"])
+def test_errors_say_what_they_are_and_when_to_ask_again(case):
+    *answer, kind, retryable, wait_s = case
+    error = failure(Gemini, status(*answer))
+    assert (error.kind, error.retryable, error.retry_after_s) == (kind, retryable, wait_s or None)
 
 
 def test_a_conversation_that_is_too_long_has_its_figures():
@@ -227,19 +198,12 @@ def test_a_conversation_that_is_too_long_has_its_figures():
     assert (error.request_tokens, error.context_tokens) == (1_200_000, 1_048_576)
 
 
-@pytest.mark.parametrize(
-    ("text", "advice"),
-    [
-        ("Thinking level is not supported for this model.", "--reasoning-effort"),
-        ("Function calling with a response mime type: 'application/json' is unsupported",
-         "--answer-format .schema-last"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "advice"), CASES["advice"])
 def test_a_refused_field_is_named_by_its_option(text, advice):
     answer = status(400, "INVALID_ARGUMENT", text)
     parameters = Parameters(reasoning_effort="low")
     options = ReplyOptions(schema={"type": "object"})
-    with pytest.raises(Exception, match=advice):
+    with pytest.raises(ModelError, match=advice):
         ask(Gemini, answer, tools=[LOOKUP], parameters=parameters, options=options)
 
 
