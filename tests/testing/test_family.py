@@ -10,7 +10,7 @@ import agent_env as ae
 from agent_env.tasks.family import SampleSet, family_of
 from agent_env.testing import check_family
 from agent_env.wiring.registry import task_names
-from tests.testing.test_parts import breaches
+from tests.testing.test_tool import breaches
 
 QA = """\
 {"question": "The year after 1999?", "answer": "2000"}
