@@ -42,8 +42,7 @@ def test_its_logs_and_statistic_are_compared(tmp_path):
 
 
 def test_each_is_listed_with_its_package():
-    for kind, name in (
-        ("exporters", "ids"), ("log-readers", "lines"), ("statistics", "episodes-in-all"),
-    ):  # fmt: skip
+    names = {"exporters": "ids", "log-readers": "lines", "statistics": "episodes-in-all"}
+    for kind, name in names.items():
         listed = json.loads(agent_env("list", kind, "--json").stdout)
         assert [row["origin"] for row in listed if row["name"] == name] == ["seams-pack 0.1"]

@@ -60,13 +60,8 @@ def told(package, with_packages, tmp_path_factory):
     return home, dict(zip(SAID, ended, strict=True))
 
 
-@pytest.fixture(scope="module")
-def doubted(told):
-    """The folder of a run of it."""
-    return told[0]
-
-
-def test_its_option_makes_a_condition_beside_each_that_asks_twice(doubted):
+def test_its_option_makes_a_condition_beside_each_that_asks_twice(told):
+    doubted, _ = told
     manifest = json.loads((doubted / "run/run.json").read_text())
     assert manifest["features"] == {"second-try": {"doubt": "Really?"}}
     names = [each["name"] for each in manifest["conditions"]]
@@ -81,8 +76,8 @@ def test_it_is_compared_replayed_listed_and_typed_as_ours(words, told):
     assert (ended.returncode, SAID[words] in ended.stdout) == (0, True), ended.stdout + ended.stderr
 
 
-def test_a_run_of_it_is_refused_where_it_is_not_installed(doubted, with_packages):
-    (ended,) = with_packages("show run", paths=[], cwd=doubted)
+def test_a_run_of_it_is_refused_where_it_is_not_installed(told, with_packages):
+    (ended,) = with_packages("show run", paths=[], cwd=told[0])
     assert (ended.returncode, ended.stderr) == (
         2,
         "agent-env: run was made with the feature 'second-try', which is not installed; "
@@ -285,12 +280,12 @@ def test_one_that_takes_what_is_taken_or_fails_is_refused_in_a_line(name, with_p
 
 
 @pytest.mark.parametrize("wrong", ['"doubt": ["Really?"]', '"doubt": "Really?", "x": 1'])
-def test_settings_that_its_record_does_not_know_are_refused(doubted, package, with_packages, wrong):
-    file = doubted / "run/run.json"
+def test_settings_that_its_record_does_not_know_are_refused(told, package, with_packages, wrong):
+    file = told[0] / "run/run.json"
     text = file.read_text()
     try:
         file.write_text(text.replace('"doubt": "Really?"', wrong))
-        (ended,) = with_packages("show run", paths=[package], cwd=doubted)
+        (ended,) = with_packages("show run", paths=[package], cwd=told[0])
     finally:
         file.write_text(text)
     assert (ended.returncode, "settings of the feature second-try: " in ended.stderr) == (2, True)

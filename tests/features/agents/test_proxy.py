@@ -291,6 +291,5 @@ def test_costs_ends_keys_and_turns_are_written_as_each_api_has_them():
     with pytest.raises(Refusal, match="unregistered callers"):
         GeminiApi().read({}, HttpRequest("POST", "/", b"", {}))
     parts = [{"text": "a"}, {"text": "b"}]
-    assert joined([{"role": "user", "parts": [part]} for part in parts]) == [
-        {"role": "user", "parts": parts}
-    ]
+    apart = [{"role": "user", "parts": [part]} for part in parts]
+    assert joined(apart) == [{"role": "user", "parts": parts}]

@@ -220,11 +220,8 @@ async def test_an_answer_that_is_no_file_is_said(tmp_path, make, what):
 
 async def test_lines_of_openai_hold_other_breaks_than_those_between_them():
     text = "one\u2028two"
-    async with (
-        BatchServer(policy) as server,
-        opened(OpenAiBatches, server, openai.API) as batches,
-    ):
-        server.dump = lambda line: json.dumps(line, ensure_ascii=False).encode()
+    async with BatchServer(policy) as fake, opened(OpenAiBatches, fake, openai.API) as batches:
+        fake.dump = lambda line: json.dumps(line, ensure_ascii=False).encode()
         id = await batches.submit("ours", [batches.line("a", {"model": "m", "input": text})])
         (result,) = map(batches.read, (await ended(batches, id)).lines)
     assert result.body["output"][0]["content"][0]["text"] == f"You said: {text}"

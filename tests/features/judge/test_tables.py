@@ -64,10 +64,9 @@ def test_judges_metrics_and_last_verdicts_are_counted_apart():
 
 def test_what_judges_say_has_intervals_by_query():
     apart, scored = made(*[(1, "right")] * 16, *[(1, "wrong")] * 4)
-    together = {
-        name: sample.model_copy(update={"query": f"q{n // 4}"})
-        for n, (name, sample) in enumerate(apart.items())
-    }
+    together = dict(apart)
+    for n, (name, sample) in enumerate(apart.items()):
+        together[name] = sample.model_copy(update={"query": f"q{n // 4}"})
     (alone,), (clustered,) = judge_rates(apart, scored), judge_rates(together, scored)
     assert (alone.queries, clustered.queries) == (20, 5)
     assert alone.right.value == clustered.right.value == 0.8

@@ -30,9 +30,8 @@ def test_which_names_and_files_are_local_and_only_places_are_filled_in(tmp_path)
         command='vllm serve x --port {port} --hf-overrides \'{"a": {"b": 1}}\' '
         "--tool-call-parser hermes --reasoning-parser=qwen3"
     )
-    assert filled(server.command, files.words_of(server, 9)) == server.command.replace(
-        "{port}", "9"
-    )
+    command = filled(server.command, files.words_of(server, 9))
+    assert command == server.command.replace("{port}", "9")
 
 
 def test_a_file_of_the_users_own_is_served_by_its_name(tmp_path):

@@ -12,9 +12,8 @@ from tests.features.local_models.gguf_files import gguf, small_model
 
 
 def test_a_header_tells_what_it_says_and_the_rest_is_unknown(tmp_path):
-    assert read_header(small_model(tmp_path)) == GgufHeader(
-        "llama", "Tiny", "Q4_1", "apache-2.0", 2048, True
-    )
+    header = GgufHeader("llama", "Tiny", "Q4_1", "apache-2.0", 2048, True)
+    assert read_header(small_model(tmp_path)) == header
     file = tmp_path / "bare.gguf"
     file.write_bytes(gguf({"general.architecture": "gemma3", "general.file_type": 99}))
     assert read_header(file) == GgufHeader("gemma3", None, "type 99", None, None, False)

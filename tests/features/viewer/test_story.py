@@ -42,10 +42,8 @@ def test_steps_stand_in_order_and_episodes_part_where_they_differ(tmp_path):
     steps = [(s.number, len(s.failures), s.model is None) for s in found.steps]
     assert (steps, found.recording.end) == ([(1, 2, False), (2, 1, True)], None)
     events = told(tmp_path, asked(), FAILED).recording.events
-    later = [
-        event.model_copy(update={"at": f"2026-01-01T00:00:{second:02}+00:00"})
-        for second, event in enumerate(events)
-    ]
+    times = [{"at": f"2026-01-01T00:00:{second:02}+00:00"} for second in range(len(events))]
+    later = [event.model_copy(update=at) for event, at in zip(events, times, strict=True)]
     assert [step.starts_s for step in story(later, None).steps] == [0.0, 1.9]
     resumed = EpisodeResumed, {"steps": 1, "model": "other"}
     assert told(tmp_path, asked(), resumed, asked()).steps[1].said == [

@@ -17,8 +17,8 @@ HOSTILE = "</pre><script>hacked=1</script><img src=x onerror=hacked=1>"
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
-    """Two runs over the same samples, one of them with a hostile page, and a broken folder."""
+def client(tmp_path_factory):
+    """The viewer over two runs of the same samples, one with a hostile page, and a broken one."""
     found = tmp_path_factory.mktemp("runs")
     for name, answer in (("one", RIGHT), ("two", WRONG)):
         folder = make_run(found / name, ["s1", "s2", "s3"], ("web", "base"), model=name)
@@ -30,12 +30,7 @@ def root(tmp_path_factory):
     write(hostile, "s1", HOSTILE + "\x1b[2J\u202e", HOSTILE * 50, url="javascript:hacked=1")
     (found / "broken").mkdir()
     (found / "broken/run.json").write_text("{}")
-    return found
-
-
-@pytest.fixture(scope="module")
-def client(root):
-    with viewer(root) as client:
+    with viewer(found) as client:
         yield client
 
 
@@ -86,11 +81,9 @@ def test_a_run_tells_whether_its_tools_arrived(tmp_path):
 
 
 def test_filters_episodes_and_pairs_stand_in_the_address(client):
-    for query, number in (
-        ("verdict=wrong", 1), ("condition=web", 2), ("condition=web&sample=s2", 1),
-        ("status=failed", 0),
-    ):  # fmt: skip
-        assert rows(client.get(f"/run/one/?{query}").text) == number
+    queries = ("verdict=wrong", "condition=web", "condition=web&sample=s2", "status=failed")
+    numbers = [rows(client.get(f"/run/one/?{query}").text) for query in queries]
+    assert numbers == [1, 2, 1, 0]
     filtered = client.get("/run/one/?verdict=right&sort=-steps").text
     assert "/run/one/episode/web/s1.1?verdict=right" in filtered
     text = client.get("/run/two/episode/web/s1.1").text

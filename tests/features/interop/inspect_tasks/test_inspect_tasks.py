@@ -45,10 +45,8 @@ def model_of(policy):
     """Inspect's model that answers as this function does."""
 
     def output(messages, tools, choice, config):
-        specs = tuple(
-            ToolSpec(name=t.name, description=t.description, parameters=t.parameters.model_dump())
-            for t in tools
-        )
+        told = [(t.name, t.description, t.parameters.model_dump()) for t in tools]
+        specs = tuple(ToolSpec(name=n, description=d, parameters=p) for n, d, p in told)
         options = ReplyOptions("none" if choice == "none" else "auto")
         reply = policy(tuple(map(inspect_chat.from_inspect, messages)), specs, options)
         stop = inspect_chat.STOPS.get(reply.finish_reason or "", "model_length")
