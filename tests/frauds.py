@@ -61,6 +61,10 @@ def traces(folder):
     return sorted((folder / "run/episodes").rglob("*.jsonl"))
 
 
+def named(trace):
+    return f"{trace.parent.name}/{trace.stem}"
+
+
 def change_event(trace, number, change):
     """An event of the trace changed; the line keeps its old checksum."""
     lines = trace.read_bytes().splitlines(keepends=True)
@@ -75,34 +79,30 @@ def change_event(trace, number, change):
 
 def answer(folder, rng):
     """The answer at the end of an episode."""
-    trace = rng.choice(traces(folder))
-    change_event(
-        trace, -1, lambda event: event.update(answer=f"MY ANSWER: {1900 + rng.randrange(99)}-01-01")
-    )
-    return f"{trace.parent.name}/{trace.stem}"
+    trace, text = rng.choice(traces(folder)), f"MY ANSWER: {1900 + rng.randrange(99)}-01-01"
+    change_event(trace, -1, lambda event: event.update(answer=text))
+    return named(trace)
 
 
 def reply(folder, rng):
     """The last reply, and the answer that was read in it."""
-    trace = rng.choice(traces(folder))
-    text = f"MY ANSWER: {1900 + rng.randrange(99)}-01-01"
+    trace, text = rng.choice(traces(folder)), f"MY ANSWER: {1900 + rng.randrange(99)}-01-01"
     change_event(trace, -2, lambda event: event["reply"]["message"].update(content=text))
     change_event(trace, -1, lambda event: event.update(answer=text))
-    return f"{trace.parent.name}/{trace.stem}"
+    return named(trace)
 
 
 def dropped(folder, rng):
     """An episode that is gone."""
     trace = rng.choice(traces(folder))
     trace.unlink()
-    return f"{trace.parent.name}/{trace.stem}"
+    return named(trace)
 
 
 def rechosen(folder, rng):
     """The first repeat of a sample replaced by the second one."""
     trace = rng.choice([each for each in traces(folder) if each.stem.endswith(".1")])
-    other = trace.with_name(f"{trace.name.removesuffix('.1.jsonl')}.2.jsonl")
-    name = f"{trace.parent.name}/{trace.stem}"
+    name, other = named(trace), trace.with_name(f"{trace.name.removesuffix('.1.jsonl')}.2.jsonl")
     data = other.read_bytes().replace(f"{name[:-1]}2".encode(), name.encode())
     trace.write_bytes(data.replace(b'"repeat":2', b'"repeat":1'))
     return name
@@ -112,7 +112,7 @@ def cut(folder, rng):
     """An episode without its end."""
     trace = rng.choice(traces(folder))
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
-    return f"{trace.parent.name}/{trace.stem}"
+    return named(trace)
 
 
 def asked_again(folder, rng):
@@ -125,8 +125,8 @@ def asked_again(folder, rng):
     aside.write_bytes(data)
     start = json.loads(trace.read_bytes().splitlines()[0])["at"]
     with (folder / "run/begun.txt").open("a") as begun:
-        begun.write(f"{start} {trace.parent.name}/{trace.stem}\n")
-    return f"{trace.parent.name}/{trace.stem}"
+        begun.write(f"{start} {named(trace)}\n")
+    return named(trace)
 
 
 def left_out(folder, rng):
@@ -161,13 +161,10 @@ def price(folder, rng):
 
 def gold(folder, rng):
     """Another gold of one question."""
-    file = folder / "run/samples.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
-    number = rng.randrange(len(lines))
-    sample = json.loads(lines[number])
-    sample["gold"] = [f"{1900 + rng.randrange(99)}-02-03"]
-    lines[number] = json.dumps(sample, separators=(",", ":"), ensure_ascii=False) + "\n"
-    file.write_text("".join(lines))
+    change_row(
+        folder / "run/samples.jsonl", rng,
+        lambda sample: sample.update(gold=[f"{1900 + rng.randrange(99)}-02-03"]),
+    )  # fmt: skip
     return "samples.jsonl"
 
 
@@ -183,14 +180,22 @@ def figure(folder, rng):
 
 def score(folder, rng):
     """A stored score."""
-    file = folder / "run/scores.jsonl"
-    lines = file.read_text().splitlines(keepends=True)
+
+    def change(row):
+        row["metrics"]["exact_match"] = 1 - row["metrics"]["exact_match"]
+
+    row = change_row(folder / "run/scores.jsonl", rng, change)
+    return f"{row['condition']}/{row['sample']}.{row['repeat']}"
+
+
+def change_row(file, rng, change):
+    lines = file.read_text().splitlines()
     number = rng.randrange(len(lines))
     row = json.loads(lines[number])
-    row["metrics"]["exact_match"] = 1 - row["metrics"]["exact_match"]
-    lines[number] = json.dumps(row) + "\n"
-    file.write_text("".join(lines))
-    return f"{row['condition']}/{row['sample']}.{row['repeat']}"
+    change(row)
+    lines[number] = json.dumps(row, separators=(",", ":"), ensure_ascii=False)
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return row
 
 
 def page(folder, rng):
@@ -208,9 +213,8 @@ def _changed_blob(file, table, column, rng):
         digests = [row[0] for row in store.execute(f"SELECT digest FROM {table} ORDER BY digest")]
         digest = rng.choice(digests)
         query = f"SELECT {column} FROM {table} WHERE digest = ?"
-        data = zstandard.ZstdDecompressor().decompress(
-            store.execute(query, (digest,)).fetchone()[0]
-        )
+        (packed,) = store.execute(query, (digest,)).fetchone()
+        data = zstandard.ZstdDecompressor().decompress(packed)
         at = rng.randrange(len(data))
         data = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
         packed = zstandard.ZstdCompressor().compress(data)

@@ -42,7 +42,8 @@ async def ordeal(where, samples, concurrency, latency_s):
         calm = list(log)
         log.clear()
         found = await _lose_a_node(options("lost"), log)
-    scores = [_scores(where / name) for name in ("calm", "lost")]
+    scored = (score_folder(Run(where / name), print) for name in ("calm", "lost"))
+    scores = [sorted(score.model_dump_json() for _, score in each) for each in scored]
     asked = Counter(json.dumps(body["messages"], sort_keys=True) for body in log)
     return found | {
         "episodes": len(scores[1]),
@@ -50,7 +51,9 @@ async def ordeal(where, samples, concurrency, latency_s):
         "calls": len(log),
         "calls_calm": len(calm),
         "asked_twice": sum(number - 1 for number in asked.values()),
-        "lost_with_the_node": _lost(found["notes"]),
+        "lost_with_the_node": sum(
+            map(int, re.findall(r"others take its (\d+) episodes", str(found["notes"])))
+        ),
         "resumed": _resumed(Run(where / "lost")),
     }
 
@@ -108,17 +111,6 @@ def _counts(folder):
     files = list(folder.traces())
     done = sum(b'"kind":"episode_finished"' in file.read_bytes() for file in files)
     return len(files) - done, done
-
-
-def _lost(notes):
-    """How many episodes the engine says to have taken back."""
-    told = (re.search(r"others take its (\d+) episodes", note) for note in notes)
-    return sum(int(found.group(1)) for found in told if found)
-
-
-def _scores(path):
-    scored = score_folder(Run(path), print)
-    return sorted(score.model_dump_json() for _, score in scored)
 
 
 def _resumed(folder):

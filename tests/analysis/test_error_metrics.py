@@ -19,10 +19,8 @@ OFF = {"base": [4.0, 6.0, None, 0.0, 9.0, 1.0], "python": [1.0, 0.0, 2.0, 0.0, 9
 @pytest.fixture(scope="module")
 def comparison():
     samples = tuple(Sample(id=f"s{i}", task="t", gold=()) for i in range(6))
-    arms = tuple(
-        Arm(name, "r", "m", parse_condition(name), tuple(map(seen, range(6), off)), 6)
-        for name, off in OFF.items()
-    )
+    named = [(name, parse_condition(name), tuple(map(seen, range(6), OFF[name]))) for name in OFF]
+    arms = tuple(Arm(name, "r", "m", condition, off, 6) for name, condition, off in named)
     study = Study("t", ("exact_match", "days_off"), arms, samples, (), frozenset({"days_off"}))
     return Comparison(study, Options(metric="days_off"))
 

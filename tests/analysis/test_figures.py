@@ -15,8 +15,7 @@ EFFECTS = {"base": 0.0, "web": 0.2, "python": 0.0, "web+python": 0.2}
 
 @pytest.fixture(scope="module")
 def comparison():
-    made = study(Plant(samples=40, repeats=2), EFFECTS, ("a", "b"), seed=1)
-    return Comparison(made, Options())
+    return Comparison(study(Plant(40, repeats=2), EFFECTS, ("a", "b"), seed=1), Options())
 
 
 def test_a_figure_is_written_as_svg_png_and_pdf(comparison, tmp_path):

@@ -44,8 +44,7 @@ def test_a_rate_of_independent_samples_has_wilsons_interval(hits, n):
     hits = min(hits, n)
     found = of([1.0] * hits + [0.0] * (n - hits)).estimate(0, "rate")
     theirs = proportion.proportion_confint(hits, n, method="wilson")
-    assert ends(found) == pytest.approx(theirs, abs=1e-9)
-    assert found.effective == n
+    assert (ends(found), found.effective) == (pytest.approx(theirs, abs=1e-9), n)
 
 
 def likeliest_share(up, down, n, delta):

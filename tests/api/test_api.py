@@ -266,8 +266,7 @@ def test_a_task_with_its_samples_is_asked_whole(tmp_path):
     family = make_leap()
     made = family.make_samples(15, 1, None).samples
     task = ae.task(family.make_task("default", None, {}), samples=made)
-    assert repr(task) == "task('leap', limit=15)"
-    assert task.samples() == made
+    assert (repr(task), task.samples()) == ("task('leap', limit=15)", made)
     with pytest.raises(ae.ConfigError, match="a task is a name, a Family or a Task, not int"):
         ae.run_sync(3, out=tmp_path / "run")
 

@@ -221,8 +221,7 @@ def test_hosted_tools_leave_their_pages_calls_and_code_in_the_trace(tmp_path, st
     kinds = ("search", "open_page", "find_in_page", "code_interpreter", "container")
     assert call.reply.usage.hosted_calls == dict.fromkeys(kinds, 1)
     code = call.reply.message.provider_items[3]
-    assert code["code"] == "print(1 + 1)"
-    assert code["outputs"] == [{"type": "logs", "logs": "2\n"}]
+    assert (code["code"], code["outputs"]) == ("print(1 + 1)", [{"type": "logs", "logs": "2\n"}])
     offered = [tool["type"] for tool in server.recent[0]["tools"]]
     assert offered == ["web_search", "code_interpreter"]
     assert Run(out).manifest.web == "hosted"

@@ -221,8 +221,7 @@ def test_a_run_of_a_study_that_was_refused_is_kept_and_resumed_once_its_server_i
         go_on(run, FakeServer(policy(drops=True)))
     assert list(run.traces()) == []
     go_on(run, FakeServer(policy()))
-    assert len(list(run.traces())) == 2
-    assert Run(run.path).manifest.problems == {}
+    assert (len(list(run.traces())), Run(run.path).manifest.problems) == (2, {})
 
 
 async def test_a_check_prints_what_the_run_will_use_and_can_show(capsys, tmp_path):

@@ -71,21 +71,23 @@ def test_with_wide_and_in_a_pipe_all_columns_stand_unwrapped(capsys, monkeypatch
     assert capsys.readouterr().out.splitlines() == wide
 
 
-def test_small_tables_say_none_and_keep_markup(capsys):
+def test_small_tables_say_none_keep_markup_and_give_a_name_of_200_letters_four_lines(
+    capsys, monkeypatch
+):
+    def lines(width, columns, *rows):
+        table = ResultTable("t", "runs", tuple(map(Column, columns)), rows)
+        return printed(capsys, monkeypatch, table, width)
+
     rows = (("[b]:x:\\", ":cat:"), ("日本", "b"), ("שלום", "c"))
-    print_table(ResultTable("t", "runs", (Column("name"), Column("text")), rows))
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[3:6] == ["[b]:x:\\  :cat:", "日本     b", "שלום     c"]
-    print_table(ResultTable("t", "runs", (Column("a"), Column("b")), ()))
-    assert capsys.readouterr().out == "runs\n  none\n\n"
-
-
-def test_a_name_of_200_letters_has_four_lines(capsys, monkeypatch):
-    rows = (("m" * 199 + "z", 0.5),)
-    table = ResultTable("t", "runs", (Column("name"), Column("score")), rows)
-    lines = printed(capsys, monkeypatch, table, 40)
-    assert [line.split()[0] for line in lines[3:7]] == ["m" * 33, "m" * 33, "…", "m" + "z"]
-    assert lines[3].split()[1] == "0.500"
+    assert lines(80, ("name", "text"), *rows)[3:6] == [
+        "[b]:x:\\  :cat:",
+        "日本     b",
+        "שלום     c",
+    ]
+    assert lines(80, "ab") == ["runs", "  none", ""]
+    long = lines(40, ("name", "score"), ("m" * 199 + "z", 0.5))[3:7]
+    assert [line.split()[0] for line in long] == ["m" * 33, "m" * 33, "…", "m" + "z"]
+    assert long[0].split()[1] == "0.500"
 
 
 @pytest.mark.parametrize("width", [40, 80, 100])

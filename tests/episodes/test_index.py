@@ -1,7 +1,6 @@
 """The table of a run's episodes: kept up with the traces, and read page by page."""
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -9,13 +8,12 @@ from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import EpisodeFilter, IndexPages
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.tasks.sample_files import parse_where
-
-RUN = Path(__file__).parents[1] / "data/runs/puzzle"
+from tests import TESTS
 
 
 @pytest.fixture
 def folder(tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
+    shutil.copytree(TESTS / "data/runs/puzzle", tmp_path / "run")
     return RunFolder(tmp_path / "run")
 
 
@@ -41,8 +39,7 @@ def test_only_what_changed_is_read_again(folder):
     assert index.update() == 0
     trace = next(folder.traces())
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
-    assert index.update() == 1
-    assert names(index, "status=unfinished") == ["base"]
+    assert (index.update(), names(index, "status=unfinished")) == (1, ["base"])
     trace.unlink()
     assert index.update() == 0
     assert "base" not in names(index)

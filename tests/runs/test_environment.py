@@ -59,9 +59,7 @@ def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
         turn = await episode.step(_calls("a", "b"))
         assert [(m.role, m.tool_call_id) for m in turn.new] == [("tool", "a"), ("tool", "b")]
         turn = await episode.step("MY ANSWER: 1066-10-14")
-        assert (turn.done, turn.reward) == (True, 0.0)
-        assert turn.new == ()
-        assert turn.episode.tool_calls == 2
+        assert (turn.done, turn.reward, turn.new, turn.episode.tool_calls) == (True, 0.0, (), 2)
 
     _with(_options(tmp_path / "r"), use)
 

@@ -25,8 +25,7 @@ def test_several_runs_are_compared_by_the_plan_and_earlier_runs_are_those_of_the
         "reference explicit − reference base",
         "reference-static explicit − reference-static base",
     ]
-    assert plan.amounts.most_tokens == 1000
-    assert plan.amounts.most_s == plan.runs[0].amounts.most_s
+    assert (plan.amounts.most_tokens, plan.amounts.most_s) == (1000, plan.runs[0].amounts.most_s)
     plan = forecast_plan(checks, (), print, ["web:base", "explicit:base"])
     assert len(plan.differences) == 2  # another task of the study has web
     plan = forecast_plan({"a": checked("reference")}, [RUN], print)

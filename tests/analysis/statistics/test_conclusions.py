@@ -19,8 +19,7 @@ def planted():
 
 
 def compared(made, *contrasts, **options):
-    chosen = Options(contrasts=contrasts, **options)
-    return Comparison(made, chosen)
+    return Comparison(made, Options(contrasts=contrasts, **options))
 
 
 def changed(comparison, **fields):
@@ -54,12 +53,9 @@ def test_a_difference_is_claimed_where_it_is_shown():
 
 
 def test_where_nothing_can_be_said_the_sentence_says_why():
-    made = planted()
-    arms = tuple(
-        replace(arm, problem="no call was parsed") if arm.condition.name == "web" else arm
-        for arm in made.arms
-    )
-    (sentence, _) = conclusions(compared(replace(made, arms=arms), "web:base"))
+    problems = {"web": "no call was parsed"}
+    arms = (replace(a, problem=problems.get(a.condition.name)) for a in planted().arms)
+    (sentence, _) = conclusions(compared(replace(planted(), arms=tuple(arms)), "web:base"))
     assert sentence == (
         "Exploratory: lab/A web − lab/A base: no conclusion, as lab/A web failed: "
         "no call was parsed."
@@ -67,12 +63,11 @@ def test_where_nothing_can_be_said_the_sentence_says_why():
     comparison = compared(planted(), "web:base")
     first = comparison.contrasts[0]
     none = replace(first.difference, value=None, low=None, high=None)
-    assert (
-        "no sample has a value of exact match in all its conditions"
-        in (changed(comparison, difference=none)[0])
-    )
-    bare = replace(first.difference, value=1.0, low=None, high=None, method="one sample")
-    assert "+1.00, n = 200; no interval: one sample" in (changed(comparison, difference=bare)[0])
+    sentence, *_ = changed(comparison, difference=none)
+    assert "no sample has a value of exact match in all its conditions" in sentence
+    bare = replace(none, value=1.0, method="one sample")
+    sentence, *_ = changed(comparison, difference=bare)
+    assert "+1.00, n = 200; no interval: one sample" in sentence
 
 
 @pytest.mark.parametrize("margin", [None, 0.05, 0.3])

@@ -31,23 +31,17 @@ def study(right, searches=()):
     whether a page was listed and its date shown."""
     arms = []
     for name, scores in right.items():
+        looked = searches if name == "web" else ()
         observations = tuple(
             Observation(
                 sample.id, 1, "read", {"exact_match": float(score)}, dict.fromkeys(QUANTITIES),
-                provenance=searched(name, sample.id, *searches[i])
-                if searches and name == "web" else None,
+                provenance=searched(name, sample.id, *looked[i]) if looked else None,
             )
             for i, (sample, score) in enumerate(zip(SAMPLES, scores, strict=True))
             if score is not None
         )  # fmt: skip
-        arms.append(
-            Arm(
-                label=name, run="r", model="m", model_label="m", asked=10,
-                condition=Condition(name=name), observations=observations,
-            )
-        )  # fmt: skip
-    made = Study("t", ("exact_match",), tuple(arms), SAMPLES, ())
-    return Comparison(made, Options())
+        arms.append(Arm(name, "r", "m", Condition(name=name), observations, 10, model_label="m"))
+    return Comparison(Study("t", ("exact_match",), tuple(arms), SAMPLES, ()), Options())
 
 
 def rows(comparison):

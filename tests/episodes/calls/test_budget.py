@@ -19,9 +19,8 @@ from agent_env.records.schema import Message, ModelFacts, Usage
 from agent_env.testing import ScriptedModel, answer
 from tests.episodes.calls.test_caller import FAST, SOME, Shaky, error, model_calls, run, runner
 
-PRICED = ModelFacts(
-    input_per_million=1.0, output_per_million=10.0, date="2026-01-01", source="made up"
-)
+RATES = {"input_per_million": 1.0, "output_per_million": 10.0}
+PRICED = ModelFacts(**RATES, date="2026-01-01", source="made up")
 ASKED = [Message(role="user", content="x" * 384)]
 NEED = 384 // 4 + 4 + FIRST_OUTPUT
 """What is reserved for it at first."""

@@ -110,10 +110,9 @@ def test_waiting_for_a_place_is_not_the_episodes_time(tmp_path):
             await asyncio.sleep(0.4)
             return await super().generate(messages, tools)
 
-    calls = Calls(ConcurrencyLimit(most=1))
-    made = runner(tmp_path, lambda s: Slow([]), calls, Limits(time_s=1.1))
-    episodes = run(made, count=4)  # the last one waits 1.2 s
-    assert [e.stop_reason for e in episodes] == ["answered"] * 4
+    one = Calls(ConcurrencyLimit(most=1))
+    episodes = run(runner(tmp_path, lambda s: Slow([]), one, Limits(time_s=1.1)), count=4)
+    assert [e.stop_reason for e in episodes] == ["answered"] * 4  # the last one waited 1.2 s
     waits = [call.queued_s for n in range(4) for call in model_calls(tmp_path, f"tp-0-{n}")]
     assert sum((wait or 0.0) > 0.36 for wait in waits) == 3
 
@@ -157,11 +156,9 @@ def test_a_tool_at_its_limit_is_withdrawn_and_the_episode_goes_on(tmp_path):
     (episode,) = run(runner(tmp_path, lambda s: model, limits=Limits(per_tool={"python": 1})))
     offered = [sorted(tools) for _, tools in model.requests]
     assert offered == [["python", "web_search"], ["web_search"], ["web_search"]]
-    outputs = [m.content for m in episode.messages if m.role == "tool"]
-    assert outputs[0] == "found"
-    assert outputs[1].startswith("Error: there is no tool 'python' here")
-    assert outputs[2:] == ["found", "found"]
-    assert episode.stop_reason == "answered"
+    first, refused, *others = (m.content for m in episode.messages if m.role == "tool")
+    assert refused.startswith("Error: there is no tool 'python' here")
+    assert ([first, *others], episode.stop_reason) == (["found"] * 3, "answered")
 
 
 @pytest.mark.parametrize(

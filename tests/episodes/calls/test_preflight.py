@@ -269,8 +269,7 @@ ABSENT = ModelError("http://h/v1 answered HTTP 404: no", status=404, kind="bad_r
 )  # fmt: skip
 def test_a_server_that_refuses_the_key_or_the_model_is_asked_no_question(error, models, reason):
     found = tried(Server(error, error), ServerFacts(models=models))
-    assert refusal(found, False) == reason
-    assert list(remarks(found)) == [found.problem]
+    assert (refusal(found, False), list(remarks(found))) == (reason, [found.problem])
 
 
 def test_a_proxy_may_serve_what_it_does_not_list_and_a_short_context_is_said():

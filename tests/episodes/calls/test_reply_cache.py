@@ -12,12 +12,8 @@ from agent_env.records.schema import Condition, Message, ToolSpec
 from agent_env.testing import answer
 from agent_env.wiring.trust import own_call
 
-ASKING = Asking(
-    "compatible/x",
-    {"base_url": "http://127.0.0.1:1/v1", "temperature": 0.5, "top_p": None},
-    Condition(name="web", tools=("web_search",)),
-    1,
-)
+PARAMETERS = {"base_url": "http://127.0.0.1:1/v1", "temperature": 0.5, "top_p": None}
+ASKING = Asking("compatible/x", PARAMETERS, Condition(name="web", tools=("web_search",)), 1)
 ASKED = (Message(role="user", content="When?"),)
 TOOL = ToolSpec(name="web_search", description="Searches.", parameters={"type": "object"})
 KEY = "b198f5b9114fdd3b4ace9e6d38a1406472385c787972b6a889c43e88265227db"

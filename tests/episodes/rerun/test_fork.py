@@ -30,22 +30,19 @@ def parent(tmp_path):
 def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(tmp_path, parent):
     named = tmp_path / "run/web/tp-3-00001.1"
     out = asyncio.run(fork(named, ForkOptions(2, tmp_path / "out", repeats=2), QUIET))
-    before = read_trace(parent)
+    old = [e for e in read_trace(parent) if isinstance(e, ModelCalled)]
     for repeat in (1, 2):
-        events = read_trace(out.path / f"episodes/web/tp-3-00001.{repeat}.jsonl")
-        start = events[0]
+        start, *events = read_trace(out.path / f"episodes/web/tp-3-00001.{repeat}.jsonl")
         assert (start.parent.episode, start.parent.step) == ("web/tp-3-00001.1", 2)
         called = [e for e in events if isinstance(e, ModelCalled)]
         assert [e.replayed for e in called[:3]] == [True, True, None]
-        old = [e for e in before if isinstance(e, ModelCalled)]
         assert [e.request for e in called[:3]] == [e.request for e in old[:3]]
         assert [e.steps for e in events if isinstance(e, EpisodeResumed)] == [2]
     assert out.manifest.parent == start.parent
-    found = read_forks(out, print)
-    assert [name for name, _, _ in found.episodes] == ["parent", "fork 1", "fork 2"]
-    assert found.episodes[0][2].metrics["exact_match"] == 1.0
-    again = asyncio.run(replay(out, ReplayOptions(), print))
-    assert {r.verdict for r in again} == {"same"}
+    found = read_forks(out, print).episodes
+    assert [name for name, _, _ in found] == ["parent", "fork 1", "fork 2"]
+    assert found[0][2].metrics["exact_match"] == 1.0
+    assert {r.verdict for r in asyncio.run(replay(out, ReplayOptions(), print))} == {"same"}
 
 
 def test_an_edited_result_and_other_tools_make_another_story(tmp_path, parent):

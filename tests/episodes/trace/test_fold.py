@@ -58,9 +58,8 @@ def test_only_counts_that_hold_the_tools_are_kept(source):
     assert first_call(start("auto"), [reply]).get("first_input_tokens") == kept
 
 
-PRICED = ModelFacts(
-    input_per_million=2.0, output_per_million=8.0, date="2026-01-01", source="made up"
-)
+RATES = {"input_per_million": 2.0, "output_per_million": 8.0}
+PRICED = ModelFacts(**RATES, date="2026-01-01", source="made up")
 COUNTS = dict.fromkeys(("input_tokens", "output_tokens"), st.integers(0, 10_000))
 KNOWN = st.builds(Usage, **COUNTS, source=st.just("provider"))
 

@@ -26,9 +26,6 @@ def test_a_file_is_asked_as_the_task_that_it_names_else_as_questions(tmp_path, n
     file.write_text(text)
     options = RunOptions(str(file))
     assert (options.task, options.dataset) == (task, file)
-
-
-def test_a_name_stays_a_name():
     assert RunOptions("own.py:FAMILY").dataset is RunOptions("qa").dataset is None
 
 
@@ -44,21 +41,15 @@ async def asked(listing, keys=(), more=()):
         return name.replace(server.url, "URL"), server.heads
 
 
-def test_the_address_of_a_server_of_one_model_names_it(monkeypatch):
+def test_the_address_of_a_server_of_one_model_names_it_and_a_name_is_not_asked_for(monkeypatch):
     monkeypatch.setenv("MY_KEY", "sk-planted")
     name, heads = asyncio.run(asked(listed("qwen:7b"), ["MY_KEY"]))
     assert name == "compatible/qwen:7b@URL"
     assert all(b"sk-planted" in head for head in heads)
     _, heads = asyncio.run(asked(listed("qwen:7b"), ["MY_KEY"], ["compatible/other@http://x/v1"]))
     assert not any(b"sk-planted" in head for head in heads)
-
-
-def test_of_several_models_one_is_to_be_named():
     with pytest.raises(ConfigError, match=r"serves 2 models \(a, b\); name one: --model compat"):
         asyncio.run(asked(listed("a", "b")))
-
-
-def test_names_are_not_asked_for():
     names = ["reference", "compatible/x@http://127.0.0.1:9/v1", "file.py:f"]
     assert asyncio.run(resolve_models(names, ())) == names
 

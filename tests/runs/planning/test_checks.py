@@ -74,5 +74,4 @@ def test_samples_whose_proving_pages_are_missing_are_counted(invented, tmp_path)
 
 def test_the_pages_of_the_samples_own_tables_are_there(tmp_path):
     done = typed("run tdbench --limit 2 --condition web --out {}", tmp_path / "r")
-    assert done.returncode == 0
-    assert done.stderr.splitlines()[0] == f"2 episodes in {tmp_path / 'r'}"
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, f"2 episodes in {tmp_path / 'r'}")
