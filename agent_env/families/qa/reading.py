@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
@@ -70,6 +70,8 @@ def read_questions(file: Path, options: Any) -> SampleSet | None:
         remarks.append(
             f"no prompt shows the columns {', '.join(names)}; they serve --where and --by"
         )
+    if options.scorer == "normalised" and "scorer" not in options.model_fields_set:
+        remarks += _fitting_scorer(questions)
     notes = tuple(f"{file.name}: {note}" for note in remarks)
     return SampleSet(tuple(questions), notes=notes, defects=defects)
 
@@ -116,6 +118,22 @@ def _columns_of(file: Path, columns: Sequence[str], options: QaOptions) -> dict[
             file, None, f"no column {missing} among {known}; {''.join(hints)}name it by {again}"
         )
     return found
+
+
+def _fitting_scorer(questions: Sequence[QaSample]) -> list[str]:
+    """A note where all right answers are of one kind that another scorer compares."""
+    kinds: dict[str, tuple[str, str, Callable[[QaSample, str], object]]] = {
+        "choice": ("choices", "takes a letter or its text", lambda q, a: letter_of(a, q.choices)),
+        "number": ("numbers", "compares them as numbers", lambda _, a: as_number(a)),
+        "date": ("dates", "compares them as dates", lambda _, a: DateReader().read(a)),
+    }
+    for scorer, (kind, effect, check) in kinds.items():
+        try:
+            if [check(question, answer) for question in questions for answer in question.gold]:
+                return [f"all answers are {kind}: --option scorer={scorer} {effect}"]
+        except ValueError:
+            continue
+    return []
 
 
 def _own_columns(options: QaOptions) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from decimal import Decimal
 from typing import Literal
 
@@ -80,15 +82,51 @@ def as_number(text: str) -> Decimal:
     return value
 
 
+_ONE_MARK = (
+    (re.compile(r"[−–‐‑]"), "-"),
+    (re.compile(r"^(?:[-*•+]\s{1,9})?[+=]?(?=\s{0,9}[\d.])|^[-*•+]\s{1,9}(?=\S)"), ""),
+    (re.compile(r"≠"), "!="),
+    (re.compile(r"<="), "≤"),
+    (re.compile(r">="), "≥"),
+    (re.compile(r"[-=]>|⇒"), "→"),
+    (re.compile(r"(?<=\d)(?=[⁰¹²³⁴-⁹])"), "^"),
+)
+_MEANT = re.compile(
+    r"(?<!\w)-(?=\.?\d)|\.(?=\d)|\++|[<>≤≥→^]|!=|(?<=[^\W\d_])#(?!\w)"
+    r"|(?<=\d)-(?!\w)|(?<=(?<!\w)\w)-{1,2}(?!\w)|(?<=(?<!\w)\w\w)-(?!\w)"
+)
+"""A sign, decimal point, comparison, arrow or power, and what ends C++, F# or AB-."""
+_AROUND = " .,;:!?()[]\"'“”‘’`*"
+
+
+def normal_form(text: str) -> str:
+    """As `normalise`, with the punctuation that carries meaning; a text that is mostly symbols
+    (`+`, `!=`, `C++`) stays as it is."""
+    text = text.strip()
+    for mark, becomes in _ONE_MARK:
+        text = mark.sub(becomes, text)
+    bare = text.strip(_AROUND).lstrip("#") or text.strip(" \"'“”‘’`") or text
+    symbols = sum(not (c.isalnum() or c.isspace() or c in _AROUND) for c in bare)
+    symbols -= sum(c in "%°_" or unicodedata.category(c) == "Sc" for c in bare)
+    if symbols >= sum(map(str.isalnum, bare)):
+        return "".join(bare.casefold().split())
+    parts = re.split(f"({_MEANT.pattern})", text)
+    joined = (
+        normalise(part) if n % 2 == 0 else f" {part}" if part in "-<>≤≥→!=" else part
+        for n, part in enumerate(parts)
+    )
+    return "".join(joined).strip()
+
+
 def letter_of(answer: str, choices: tuple[str, ...]) -> str:
     """The letter of a right choice, given as letter or as text; ValueError if it is neither."""
     if not 2 <= len(choices) <= len(LETTERS):
         raise ValueError(f"{len(choices)} choices; a multiple-choice question has 2 to 26")
-    by_text = {normalise(text): letter for letter, text in zip(LETTERS, choices, strict=False)}
+    by_text = {normal_form(text): letter for letter, text in zip(LETTERS, choices, strict=False)}
     if len(by_text) < len(choices):
         raise ValueError("two choices are the same")
-    if normalise(answer) in by_text:
-        return by_text[normalise(answer)]
+    if normal_form(answer) in by_text:
+        return by_text[normal_form(answer)]
     letter = answer.strip().upper()
     if len(letter) == 1 and letter in LETTERS[: len(choices)]:
         return letter

@@ -13,12 +13,19 @@ from decimal import Decimal
 
 import regex
 
-from agent_env.families.qa.sample import LETTERS, QaOptions, QaSample, ScorerName, as_number
+from agent_env.families.qa.sample import (
+    LETTERS,
+    QaOptions,
+    QaSample,
+    ScorerName,
+    as_number,
+    normal_form,
+)
 from agent_env.features.answers.answer_parts import answer_parts
 from agent_env.features.answers.date_answers import parse_date_text
 from agent_env.features.answers.date_sets import exact_match, f1
 from agent_env.features.answers.hedges import hedge
-from agent_env.features.answers.names import asks, normalise, split_names, token_f1
+from agent_env.features.answers.names import asks, split_names, token_f1
 from agent_env.features.answers.notations import one_notation, qualifier
 from agent_env.features.answers.number_answers import parse_number_text
 from agent_env.features.answers.time_references import time_references
@@ -47,7 +54,8 @@ def answer_text(episode: Episode) -> tuple[str, str] | None:
     part = next(iter(answer_parts(episode.answer or "", is_final)), None)
     if part is None or part.problem:
         return None
-    return part.text.strip().strip("*`").strip(), part.where
+    text = part.text.strip()
+    return text.strip("*`").strip() or text, part.where
 
 
 def _single(match: float, answer: str, rule: str, **more: float) -> Assessment:
@@ -61,8 +69,8 @@ def exact(question: QaSample, text: str, options: QaOptions) -> Assessment:
 
 def normalised(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """Equal after normalisation; `token_f1` is SQuAD's, with the best accepted answer."""
-    accepted = [normalise(gold) for gold in question.gold]
-    answer = normalise(text)
+    accepted = [normal_form(gold) for gold in question.gold]
+    answer = normal_form(text)
     match = float(answer in accepted and not asks(text, question.gold))
     return _single(match, text, "whole answer, normalised", token_f1=token_f1(accepted, answer))
 
@@ -126,9 +134,9 @@ def members(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The set of normalised members: exact match and F1."""
     if asks(text, question.gold):
         return Assessment(None, "asks", {"exact_match": 0.0, "f1": 0.0})
-    names = () if normalise(text) in _NONE else split_names(text, question.gold)
-    gold = {normalise(each) for each in question.gold}
-    answer = {normalise(each) for each in names}
+    names = () if normal_form(text) in _NONE else split_names(text, question.gold)
+    gold = {normal_form(each) for each in question.gold}
+    answer = {normal_form(each) for each in names}
     metrics = {"exact_match": exact_match(gold, answer), "f1": f1(gold, answer)}
     return Assessment(tuple(names), "list", metrics)
 
@@ -146,19 +154,19 @@ def choice(question: QaSample, text: str, options: QaOptions) -> Assessment:
 def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
     """The letter of the choice that the text names, and the rule."""
     plain = {" ".join(each.casefold().split()): LETTERS[n] for n, each in enumerate(choices)}
-    by_text = {normalise(each): LETTERS[n] for n, each in enumerate(choices)}
+    by_text = {normal_form(each): LETTERS[n] for n, each in enumerate(choices)}
     if (whole := plain.get(" ".join(text.casefold().split()))) is not None:
         return whole, "text of a choice"
     match = _LETTER.match(text)
     if match is not None and match[1].upper() in LETTERS[: len(choices)]:
-        letter, rest = match[1].upper(), normalise(text[match.end() :])
+        letter, rest = match[1].upper(), normal_form(text[match.end() :])
         owner = by_text.get(rest)
         if not rest or owner == letter or (owner is None and match["mark"]):
             why = hedge(text, [match.span(1)])
             return (None, why) if why else (letter, "letter")
         if owner is not None:
             return None, "letter and text of two choices"
-    by_name = by_text.get(normalise(text))
+    by_name = by_text.get(normal_form(text))
     return by_name, "text of a choice" if by_name else "no choice"
 
 

@@ -165,6 +165,7 @@ _GOES_ON = re.compile(
 
 def _part(rest: str, where: str, is_marked: bool = False) -> Part:
     block, after = _block(rest)
+    block = block or rest[:LONGEST].strip().partition("\n")[0]  # nothing but symbols
     return Part(block, where, is_marked, len(block) >= LONGEST, takes_back(after))
 
 

@@ -63,9 +63,26 @@ def test_columns_are_named_by_options_and_rows_without_id_are_numbered(tmp_path)
     ],
 )
 def test_usual_names_of_columns_are_recognised_and_told(tmp_path, head, taken):
-    made = read_questions(written(tmp_path, "q.csv", f"{head}\nWhen?,1815\n"), QaOptions())
-    assert (made.samples[0].question, made.samples[0].gold) == ("When?", ("1815",))
+    made = read_questions(written(tmp_path, "q.csv", f"{head}\nWhen?,in 1815\n"), QaOptions())
+    assert (made.samples[0].question, made.samples[0].gold) == ("When?", ("in 1815",))
     assert list(made.notes) == [f"q.csv: the column {each}" for each in taken]
+
+
+@pytest.mark.parametrize(
+    ("answers", "note"),
+    [
+        ([366, "1,000"], "numbers: --option scorer=number compares them as numbers"),
+        (["1989-11-09", "May 1990"], "dates: --option scorer=date compares them as dates"),
+        (["B", "Rome"], "choices: --option scorer=choice takes a letter or its text"),
+        ([366, "Ada"], None),
+    ],
+)
+def test_a_note_names_the_scorer_that_fits_all_answers(tmp_path, answers, note):
+    rows = ({"question": "?", "answer": each, "choices": ["Rome", "Oslo"]} for each in answers)
+    file = written(tmp_path, "q.jsonl", "\n".join(map(json.dumps, rows)))
+    expected = (f"q.jsonl: all answers are {note}",) if note else ()
+    assert read_questions(file, QaOptions()).notes == expected
+    assert read_questions(file, QaOptions(scorer="normalised")).notes == ()
 
 
 def test_all_defects_are_told_by_line_and_field(tmp_path):

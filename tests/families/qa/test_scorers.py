@@ -31,6 +31,15 @@ def test_answers_are_scored(options, gold, reply, metrics):
     assert (result.outcome, result.metrics) == ("read", exact)
 
 
+@pytest.mark.parametrize(("gold", "same", "other"), CASES["normalised"])
+def test_punctuation_that_carries_meaning_is_compared(gold, same, other):
+    scores = {
+        text: score([], [gold], f"MY ANSWER: {text}").metrics["exact_match"]
+        for text in (gold, *same.split("|"), *other.split("|"))
+    }
+    assert [text for text, match in scores.items() if match] == [gold, *same.split("|")]
+
+
 @pytest.mark.parametrize(("reply", "right"), CASES["choices"])
 def test_a_choice_is_a_letter_or_its_text(reply, right):
     result = score(["scorer=choice"], ["B"], f"MY ANSWER: {reply}", choices=["Rome", "Oslo"])
