@@ -14,6 +14,7 @@ from agent_env.runs.run import Run
 from agent_env.sdk.run import load_family
 from agent_env.tasks.family import by_digest
 from agent_env.testing import calls
+from tests.tables import tables
 
 IDLE = {
     "web_search": {"query": "weather"},
@@ -74,66 +75,15 @@ def invented(tmp_path_factory):
 
 
 OPEN = {"setting": "open-web"}
-SHIFTED = {"web_ablations": ["shifted"]}
-HARD = {"splits": "arithmetic"}
-LUCK, GUESS = "memory or luck", "guessed"
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "condition", "run", "policy", "verdict"),
-    [
-        ("tdbench", {}, "base", {}, "reference", "given"),
-        ("tdbench", {}, "base", {}, "oracle", "given"),
-        ("tdbench", {}, "python", {}, "oracle", "given"),
-        ("tdbench", {}, "python", {}, "prints", "computed"),
-        ("tdbench", {}, "sql", {}, "reference", "read"),
-        ("tdbench", {}, "sql", {}, "oracle", LUCK),
-        ("tdbench", {}, "sql", {}, "wrong", GUESS),
-        ("tdbench", {"book": "closed"}, "base", {}, "oracle", LUCK),
-        ("tdbench", {"book": "closed"}, "base", {}, "wrong", GUESS),
-        ("tdbench", {"book": "closed"}, "web", SHIFTED, "reference", "read"),
-        ("tdbench", {"book": "closed"}, "web", SHIFTED, "oracle", "remembered"),
-        ("tdbench", {"book": "closed"}, "web", SHIFTED, "wrong", GUESS),
-        *(
-            row
-            for name in ("tempreason", "timeqa")
-            for row in [
-                (name, {}, "base", {}, "reference", "given"),
-                (name, {"setting": "open-book"}, "base", {}, "reference", "given"),
-                (name, {}, "python", {}, "prints", "computed"),
-                (name, {"setting": "closed-book"}, "base", {}, "oracle", LUCK),
-                (name, {"setting": "closed-book"}, "base", {}, "wrong", GUESS),
-            ]
-        ),
-        ("tempreason", OPEN, "web", SHIFTED, "reference", "read"),
-        ("tempreason", OPEN, "web", SHIFTED, "oracle", "remembered"),
-        ("tempreason", OPEN, "web", SHIFTED, "wrong", GUESS),
-        ("tempreason", {"setting": "closed-book", "levels": "L1"}, "base", {}, "oracle", "given"),
-        ("traveler", {}, "base", {}, "reference", "given"),
-        ("traveler", {}, "events", {}, "reference", "read"),
-        ("traveler", {}, "events", {}, "oracle", LUCK),
-        ("traveler", {}, "events", {}, "wrong", GUESS),
-        ("traveler", {}, "python", {}, "reference", "read"),
-        ("traveler", {}, "python", {}, "oracle", LUCK),
-        ("traveler", {}, "python", {}, "wrong", GUESS),
-        ("temp-answers", {}, "base", {}, "reference", "given"),
-        ("temp-answers", {}, "cal", {}, "oracle", "given"),
-        ("temp-answers", {}, "python", {}, "reference", "computed"),
-        ("temp-answers", {}, "python", {}, "prints", "computed"),
-        ("temp-answers", HARD, "python", {}, "prints", "computed"),
-        ("temp-answers", HARD, "base", {}, "oracle", "given"),
-        ("time-puzzles", {}, "explicit", {}, "reference", "given"),
-        ("time-puzzles", {}, "explicit+python", {}, "prints", "computed"),
-        ("time-puzzles", {}, "web", SHIFTED, "reference", "read"),
-        ("time-puzzles", {}, "web", SHIFTED, "oracle", "remembered"),
-        ("time-puzzles", {}, "web", SHIFTED, "wrong", GUESS),
-        ("time-puzzles", {}, "base", {}, "oracle", LUCK),
-        ("time-puzzles", {}, "base", {}, "wrong", GUESS),
-    ],
+    ("name", "options", "condition", "web", "policy", "verdict"), tables(__file__)["rows"]
 )
 def test_each_answer_comes_from_where_the_policy_took_it(
-    tmp_path, invented, name, options, condition, run, policy, verdict
+    tmp_path, invented, name, options, condition, web, policy, verdict
 ):
+    run = {"web_ablations": [web]} if web else {}
     if options == OPEN:
         facts = str(invented.with_suffix(".intervals.csv"))
         options, run = {**OPEN, "intervals": facts}, {**run, "pages": invented}
@@ -194,6 +144,6 @@ def test_an_answer_to_ones_own_question_comes_from_its_context_where_that_states
 def _is_claim(record, is_right):
     """Whether it is an answer of this kind, and not by chance that of another world, or right in
     what must be looked up."""
-    is_chance = not record.is_right and (record.is_original or record.verdict == LUCK)
+    is_chance = not record.is_right and (record.is_original or record.verdict == "memory or luck")
     is_answer = record.answer and record.verdict != "no answer"
     return is_answer and record.is_right == is_right and not is_chance

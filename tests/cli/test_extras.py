@@ -9,35 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.commands import agent_env
+from tests.tables import tables
 
-DO_WITHOUT = (
-    "run time-puzzles --limit 1 --condition web --condition base --out run",
-    "show run",
-    "show run --json",
-    "compare run --by solutions",
-    "compare run --json",
-    "show --why run",
-    "show run/episodes/web/tp-1-00001.1.jsonl",
-    "episodes export run --to atif",
-    "questions generate time-puzzles --limit 1 --out set.jsonl",
-    "doctor",
-)
-SAME = ("show run", "show run --json", "compare run --by solutions")
-"""Commands whose output is that of a machine with every extra."""
-NEED = {
-    "compare run --html r.html": "analysis",
-    "compare run --figures figures": "analysis",
-    "view run": "viewer",
-    "serve http time-puzzles": "serve",
-    "questions generate tdbench --limit 1 --out td.jsonl": "tdbench",
-    "episodes export run --to parquet --out p": "parquet",
-    "episodes export run --to inspect --out i": "inspect",
-    "serve mcp time-puzzles --condition web --limit 1 --out exam": "mcp",
-    "run time-puzzles --limit 1 --engine ray --out ray": "ray",
-    "run time-puzzles --limit 1 --tokenizer o200k_base --out counted": "tokenizers",
-    "run time-puzzles --limit 1 --model local --out local": "local",
-}
-"""Commands, and the extra that each names."""
+DO_WITHOUT, SAME, NEED = (tables(__file__)[name] for name in ("do_without", "same", "need"))
+"""Commands that do without any extra, those whose output is the same, and the extra of others."""
 
 
 @pytest.fixture(scope="module")

@@ -7,36 +7,9 @@ import pytest
 
 from tests import TESTS
 from tests.commands import agent_env
+from tests.tables import tables
 
-FILES = {
-    "q.csv": "question,answer\nWhen did the war end?,1945\n",
-    "empty.csv": "",
-    "headonly.csv": "question,answer\n",
-    "noquestion.csv": "answer\nx\n",
-    "noanswer.csv": "question\nx\n",
-    "twice.csv": "question,question\nx,y\n",
-    "wrong.csv": "q,a\nx,y\n",
-    "bad.jsonl": '{"question": "x", "answer": "y"}\n{"question": "x"\n',
-    "q.json": "{}",
-    "mine.py": "X = 5\n\n\ndef tool(a):\n    return a\n",
-    "broken.py": "import nothing_there\n",
-    "syntax.py": "def f(:\n",
-    "small.csv": "event,start,end,multi_year_spans\nthe Lamp Fair,1903-05-02,1903-09-30,\n",
-    "full/mine.txt": "",
-    "posts.csv": "order,who,start,end\na,b,2001-01-01,\na,c,2002-01-01,\n",
-    "single.csv": "order,who,start,end\na,b,2001-01-01,\n",
-    "later.csv": "order,who,start,end\na,b,2101-01-01,\na,c,2102-01-01,\n",
-    "name.toml": "seed = 1\nlimt = 3",
-    "number.toml": "limit = 'many'",
-    "truth.toml": "limit = true",
-    "list.toml": "limit = [1]",
-    "flag.toml": "stream = 1",
-    "broken.toml": "limit = 1 2",
-    "config.toml": "config = 'x'",
-    "empty-command.toml": "command = []",
-    "no-command.toml": 'comand = ["sh"]',
-    "no-end.toml": 'command = ["sh"',
-}
+FILES = tables(__file__)["files"]
 MISTAKES = (TESTS / "data/mistakes.txt").read_text().splitlines()
 """COMMAND => the begin of what is said."""
 BAD_FILES = (TESTS / "data/bad_files.txt").read_text().splitlines()

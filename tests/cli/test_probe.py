@@ -11,6 +11,7 @@ from tests.fake_server import FakeServer, ScriptedAnswer, tool_call
 from tests.fake_server.conversation import Tokens
 from tests.fake_server.modes import MODES
 from tests.loops import in_loop
+from tests.tables import tables
 
 
 async def calling(turns, offers):
@@ -53,44 +54,7 @@ async def shy(turns, offers):
     return ScriptedAnswer(text="seven")
 
 
-def refused(*features):
-    return dict.fromkeys(features, (False, "refused"))
-
-
-def thinks(field, *unforced):
-    """Says its reasoning in this field and wants it back; these features are seen not to work."""
-    seen = {"reasoning": (True, field), "reasoning back": (True, "required")}
-    return seen | dict.fromkeys(unforced, (False, ""))
-
-
-UNECHOED = thinks("reasoning_content") | {"reasoning back": (False, "refused: reasoning_content")}
-RULES = {
-    "lenient": {},
-    "openai": refused("stop sequences", "unknown fields")
-    | {"max_tokens": (False, "max_completion_tokens")},
-    "deepseek": thinks("reasoning_content")
-    | refused("required", "JSON schema", "schema beside tools"),
-    "kimi": thinks("reasoning_content") | refused("required"),
-    "gemini": {"reasoning back": (True, "required")},
-    "minimax": thinks("<think>", "required"),
-    "glm": thinks("reasoning_content", "required"),
-    "openrouter": thinks("reasoning, reasoning_details") | {"cache writes told": (True, "")},
-    "litellm": thinks("reasoning_content, thinking_blocks")
-    | refused("required")
-    | {"cache writes told": (True, "")},
-    "mistral": refused("other call ids", "seed")
-    | {
-        "reasoning": (True, "content"),
-        "user behind tool": (False, ""),
-        "usage in streams": (True, "not asked for"),
-    },
-    "vllm": thinks("reasoning", "schema beside tools"),
-    "llama.cpp": {"schema beside tools": (False, "")},
-    "no-echo": UNECHOED,
-    "no-echo-422": UNECHOED,
-    "future": {"reasoning back": (True, "required")},
-}
-"""What the probe tells of each mode that it does not tell of the lenient one."""
+RULES = tables(__file__)["rules"]
 BY_THE_WAY = ("calls in streams", "calls parsed", "seed", "logprobs", "parallel calls")
 """What follows from another rule, or from what the fake model says."""
 
@@ -101,7 +65,7 @@ def lenient():
 
 
 def details(record):
-    return {feature.name: (feature.is_seen, feature.detail) for feature in record.features}
+    return {feature.name: [feature.is_seen, feature.detail] for feature in record.features}
 
 
 def test_every_mode_has_its_rules_here():
