@@ -9,12 +9,12 @@ from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.statistics.results import breakdown
 from agent_env.analysis.statistics.shortcuts import shortcuts
 from agent_env.analysis.study import RunData, Study
-from agent_env.families.time_puzzles.sample import TimePuzzle
 from agent_env.families.time_puzzles.task import make_task
 from agent_env.records.manifest import Manifest
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tasks.shortcut_scores import answered_by, solved_by
 from agent_env.tasks.shortcuts import Shortcut
+from agent_env.testing import puzzle
 from agent_env.wiring.registry import load_family, task_names
 from tests.ended import ended
 from tests.questions import questions
@@ -22,14 +22,8 @@ from tests.questions import questions
 TASK = make_task()
 
 
-def puzzle(name, *gold):
-    return TimePuzzle(
-        id=name, gold=gold, constraints=("c",), explicit_constraints=("c",),
-        solution_count=len(gold), fact_count=1,
-    )  # fmt: skip
-
-
-SET = (puzzle("a", "2001-01-01"), puzzle("b", "2001-01-01"), puzzle("c"), puzzle("d", "2003-05-06"))
+DAYS = {"a": ["2001-01-01"], "b": ["2001-01-01"], "c": [], "d": ["2003-05-06"]}
+SET = tuple(puzzle(name, gold) for name, gold in DAYS.items())
 
 
 def text(sample):
@@ -64,7 +58,7 @@ def test_gold_is_hidden_from_shortcuts_and_phrasings():
     assert [sample.gold for sample in seen] == [(), (), (), ()]
     assert solved_by(TASK, Shortcut.majority(text), SET) == ["a", "b"]
     assert Shortcut.majority(text).make(SET[:1])(SET[0], Random(1)) is None
-    phrasings = (*SET[:2], puzzle("e", "2003-05-06"), puzzle("f", "2001-01-01"))
+    phrasings = (*SET[:2], puzzle("e", DAYS["d"]), puzzle("f", DAYS["a"]))
     for shortcut in (Shortcut.majority, Shortcut.random):
         for question, others in (("ab", ["a", "b"]), ("abf", [])):
             own = shortcut(text, question=lambda s, q=question: q if s.id in q else s.id)

@@ -21,6 +21,7 @@ def test_exactly_one_of_thirteen_relations_holds_between_small_intervals():
 
 def test_bounds_and_common_days():
     term = Interval.of(date(1993, 3, 15), date(1997, 1, 20))
+    assert term.at("day") == term
     assert term.at("month") == Interval.of(date(1993, 3, 1), date(1997, 1, 1))
     assert term.at("year") == Interval.of(date(1993, 1, 1), date(1997, 1, 1))
     assert Interval.of(date(1993, 3, 15), date(1993, 3, 20)).at("month") is None

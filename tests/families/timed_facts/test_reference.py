@@ -1,13 +1,11 @@
 """What `hard` asks is answered by months, and missed by the scripted policy that reads years."""
 
-import asyncio
-
 import pytest
 
 from agent_env.families.timed_facts.family import REFERENCE
 from agent_env.features.reference.policy import Reference, ReferenceStatic
 from agent_env.records.schema import Condition
-from tests.questions import questions
+from tests.questions import questions, talked
 
 from .asking import episode
 
@@ -16,9 +14,8 @@ def wrong(policy, made, task):
     """The samples that the policy does not answer rightly."""
     for sample in made.samples:
         messages = list(task.prompt(sample, Condition(name="base")))
-        reply = asyncio.run(policy([REFERENCE]).generate(messages, ())).message
-        scored = task.score(sample, episode(reply.content, (*messages, reply)))
-        if scored.metrics["sem"] != 1.0:
+        answer = talked(messages, model=policy([REFERENCE]))
+        if task.score(sample, episode(answer, tuple(messages))).metrics["sem"] != 1.0:
             yield sample
 
 

@@ -1,6 +1,5 @@
 """The scripted policy on event lists: by the tool, in Python, from every prompt."""
 
-import asyncio
 import io
 from contextlib import redirect_stdout
 
@@ -11,36 +10,23 @@ from agent_env.families.traveler.reference import next_step
 from agent_env.families.traveler.wording import CONFIGURATIONS
 from agent_env.features.reference.policy import Reference, ReferenceStatic
 from agent_env.features.reference.turns import Turn
-from agent_env.graph.loop import AgentLoop, EpisodeState
-from agent_env.graph.strategies import make_strategy
-from agent_env.protocols import Limits
 from agent_env.records.schema import Message, ToolSpec
 from agent_env.tasks.conditions import parse_condition
 from agent_env.tools.builtin.query_events import QueryEvents
-from agent_env.tools.toolbox import ToolSet
 from tests.families.traveler.sets import episode
-from tests.questions import questions
+from tests.questions import questions, talked
 
 STEPS = ["agent_env.families.traveler.reference:next_step"]
 
 
 def answers(made, name, task, model=Reference):
-    """Every question of the set, asked without a trace."""
-    condition, loop = parse_condition(name), AgentLoop()
-
-    async def ask():
-        scores = []
-        for sample in made.samples:
-            events = QueryEvents(made.tables_by_digest[sample.materials[0]])
-            tools = ToolSet([events] if condition.tools else [])
-            state = EpisodeState(
-                model(STEPS), tools, make_strategy(condition, task.prompt), Limits()
-            )
-            outcome = await loop.run(sample, state)
-            scores.append(task.scorer(sample, episode(outcome.answer)))
-        return scores
-
-    return asyncio.run(ask())
+    """The scores of every question of the set, asked without a trace."""
+    condition = parse_condition(name)
+    for sample in made.samples:
+        events = [QueryEvents(made.tables_by_digest[sample.materials[0]])]
+        messages = list(task.prompt(sample, condition))
+        text = talked(messages, events if condition.tools else (), model(STEPS))
+        yield task.scorer(sample, episode(text))
 
 
 def test_it_reaches_the_ceiling_page_by_page():
@@ -49,7 +35,7 @@ def test_it_reaches_the_ceiling_page_by_page():
     for sample, score in zip(hundred.samples, scores, strict=True):
         assert score.metrics["of_ceiling"] == 1.0, sample.question
         assert score.metrics["accuracy"] == 1.0 or sample.category == "vague"
-    scores = answers(hundred, "events", task, ReferenceStatic)
+    scores = list(answers(hundred, "events", task, ReferenceStatic))
     assert len(scores) == 100
     assert 0.3 < sum(score.metrics["of_ceiling"] for score in scores) / 100 < 0.8
     # A tool's output is cut past some 64 kB; the whole list would have 600.
