@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 from agent_env.features.agents.apis.chat import format_in
 from agent_env.features.agents.apis.exchange import count_tokens, tool_call
@@ -194,22 +196,9 @@ def _text(schema, text):
     return next((each for each in _SPARE if re.fullmatch(pattern, each)), text)
 
 
-CHAT = frozenset(
-    "audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens"
-    " max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction"
-    " presence_penalty prompt_cache_key prompt_cache_retention reasoning_effort response_format"
-    " safety_identifier seed service_tier stop store stream stream_options temperature tool_choice"
-    " tools top_logprobs top_p user verbosity web_search_options".split()
-)
-RESPONSES = frozenset(
-    "background context_management conversation include input instructions max_output_tokens"
-    " max_tool_calls metadata model parallel_tool_calls previous_response_id prompt"
-    " prompt_cache_key prompt_cache_retention reasoning safety_identifier service_tier store"
-    " stream stream_options temperature text tool_choice tools top_logprobs top_p truncation"
-    " user".split()
-)
-MESSAGE = frozenset(
-    "annotations audio content function_call name refusal role tool_call_id tool_calls".split()
+FIELDS = tomllib.loads(Path(__file__).with_name("fields.toml").read_text(encoding="utf-8"))
+CHAT, RESPONSES, MESSAGE = (
+    frozenset(FIELDS[name].split()) for name in ("chat", "responses", "message")
 )
 CALL = frozenset({"custom", "function", "id", "type"})
 FUNCTION = frozenset({"arguments", "name"})

@@ -13,6 +13,7 @@ from agent_env.records.schema import Message, ToolCall, ToolSpec
 from agent_env.testing import ScriptedModel, answer
 from tests.fake_server.conversation import ScriptedAnswer
 from tests.fake_server.policies import in_text as speaks_text
+from tests.tables import tables
 
 LOOKUP = ToolSpec(name="lookup", description="Looks a word up.", parameters={"type": "object"})
 USER = Message(role="user", content="Which day?")
@@ -94,22 +95,10 @@ def test_what_is_no_block_or_a_thought_is_no_call():
 RIGHT = '{"name": "lookup", "arguments": {}}'
 
 
-@pytest.mark.parametrize(
-    ("written", "problem"),
-    [
-        ("```tool_call\n{\n```", "the block is not valid JSON"),
-        ("```tool_call\n[]\n```", 'the block must be one object with "name" and "arguments" only'),
-        ('```tool_call\n{"name": "lookup"}\n```', "the block must be one object"),
-        (f'```tool_call\n{RIGHT[:-1]}, "id": 1}}\n```', "the block must be one object"),
-        ('```tool_call\n{"name": 1, "arguments": {}}\n```', '"name" must be a string'),
-        ('```tool_call\n{"name": "lookup", "arguments": "{}"}\n```', '"arguments" an object'),
-        (f"```tool_call\n{RIGHT}", "the block is not closed"),
-        (f"```json\n{RIGHT}\n```", "the block is named 'json'"),
-        (f"```\n{RIGHT}\n```", "the block is named ''"),
-        (f"<tool_call>{RIGHT}</tool_call>", "not in tags"),
-        ("```tool_call\n" + "[" * 100_000 + "\n```", "the block is not valid JSON"),
-    ],
-)
+DEEP = ["```tool_call\n" + "[" * 100_000 + "\n```", "the block is not valid JSON"]
+
+
+@pytest.mark.parametrize(("written", "problem"), [*tables(__file__)["nearly"], DEEP])
 def test_what_is_nearly_a_call_becomes_one_that_says_how_to_write_it(written, problem):
     (call,) = read(written).message.tool_calls
     assert problem in call.problem

@@ -6,34 +6,17 @@ import time
 import pytest
 
 from agent_env.web.extract import decode
+from tests.tables import tables
 from tests.web.test_fetch import fetched, reply
 
-FRENCH = "Le siège de Besançon commença à l’été. "
-RUSSIAN = "Битва началась утром и закончилась поздним вечером того же дня. "
-JAPANESE = "その戦いは四月二日に始まり、六月十四日に終わった。東京の博覧会は延期された。"
-CHINESE = "战争于四月二日开始，六月十四日结束。博览会推迟到第二年举行。"
+CASES = tables(__file__)
+TEXTS = CASES["texts"]
+FRENCH, RUSSIAN = TEXTS["french"], TEXTS["russian"]
 
 
-@pytest.mark.parametrize(
-    ("text", "codec", "header"),
-    [
-        (FRENCH, "utf-8", ""),
-        (FRENCH, "utf-8", "text/html; charset=utf-8"),
-        (FRENCH, "utf-8", 'text/html; charset="UTF8"'),
-        (FRENCH, "cp1252", "text/html; charset=iso-8859-1"),
-        (FRENCH, "cp1252", "text/html;charset=us-ascii"),
-        (RUSSIAN, "koi8-r", "text/html; charset=KOI8-R"),
-        (RUSSIAN, "cp1251", "text/html; charset='windows-1251'"),
-        (JAPANESE, "cp932", "text/html; charset=Shift_JIS"),
-        (JAPANESE, "iso2022_jp", "text/html; charset=iso-2022-jp"),
-        (CHINESE, "gb18030", "text/html; charset=gb2312"),
-        (FRENCH, "utf-16", "text/html; charset=iso-8859-1"),
-        (FRENCH, "utf-8-sig", "text/html; charset=iso-8859-1"),
-        (FRENCH, "utf-16-le", "text/plain; charset=utf-16le"),
-    ],
-)
-def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(text, codec, header):
-    assert decode(text.encode(codec), header) == text
+@pytest.mark.parametrize(("name", "codec", "header"), CASES["told"])
+def test_the_mark_goes_before_the_header_and_the_header_before_a_guess(name, codec, header):
+    assert decode(TEXTS[name].encode(codec), header) == TEXTS[name]
 
 
 META = '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r">'
@@ -59,8 +42,7 @@ def test_an_announcement_that_cannot_be_is_passed_over(lie):
 
 
 @pytest.mark.parametrize(
-    ("text", "codec"),
-    [(FRENCH, "cp1252"), (RUSSIAN, "cp1251"), (JAPANESE, "cp932"), (CHINESE, "gb18030")],
+    ("text", "codec"), zip(TEXTS.values(), ("cp1252", "cp1251", "cp932", "gb18030"), strict=True)
 )
 def test_a_page_that_lies_about_utf_8_is_still_read(text, codec):
     page = f"<html><body><p>{text * 8}</p></body></html>"
