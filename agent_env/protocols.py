@@ -298,6 +298,7 @@ class Limits:
             EPISODE,
             flag="--tool-limit",
             metavar="TOOL=CALLS",
+            min=1,
             typed=list[str],
             default=None,
             read=calls_by_tool,

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 from textwrap import dedent
 from types import UnionType
@@ -23,6 +24,7 @@ from typing import (
 
 import typer
 
+from agent_env.errors import ConfigError
 from agent_env.records.options import Opt, from_keywords, options_of
 
 if TYPE_CHECKING:
@@ -54,7 +56,10 @@ class WithOptions:
         self._first, *self._parameters = inspect.signature(function).parameters.values()
 
     def __call__(self, **values: Any) -> None:
-        """Make the record and run the command."""
+        """Make the record and run the command; typer's bounds let an infinite number pass."""
+        for name, value in values.items():
+            if isinstance(value, float) and not isfinite(value):
+                raise ConfigError(f"--{name.replace('_', '-')} {value}: write a finite number")
         arguments = {each.name: values.pop(each.name) for each in self._parameters}
         self._function(from_keywords(self._record, {**values, **self._fixed}), **arguments)
 

@@ -88,13 +88,13 @@ class ModelParameters:
             SERVER,
         ),
     ] = "auto"
-    temperature: Annotated[float | None, Opt(IF_GIVEN, SERVER)] = None
+    temperature: Annotated[float | None, Opt(IF_GIVEN, SERVER, min=0)] = None
     reasoning_effort: Annotated[str | None, Opt(IF_GIVEN, SERVER)] = None
     max_output_tokens: Annotated[int | None, Opt(IF_GIVEN, SERVER, min=1)] = None
-    top_p: Annotated[float | None, Opt(IF_GIVEN, SERVER)] = None
+    top_p: Annotated[float | None, Opt(IF_GIVEN, SERVER, min=0, max=1)] = None
     seed: Annotated[
         int | None,
-        Opt("Each episode's sampling seed is drawn from it.", SERVER, flag="--model-seed"),
+        Opt("Each episode's sampling seed is drawn from it.", SERVER, "--model-seed", min=0),
     ] = None
     system_role: Annotated[
         str | None, Opt("system, developer, or user for models without either.", SERVER)

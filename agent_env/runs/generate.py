@@ -35,7 +35,7 @@ class GenerateOptions:
     task: Annotated[str, Opt("time-puzzles, or another", metavar="TASK", argument=True)]
     out: Annotated[Path, Opt("The file to write.")]
     limit: Annotated[int, Opt("How many questions.", min=1)] = 100
-    seed: Annotated[int, Opt("The same seed gives the same bytes.")] = 1
+    seed: Annotated[int, Opt("The same seed gives the same bytes.", min=0)] = 1
     options: Annotated[
         tuple[str, ...],
         Opt(

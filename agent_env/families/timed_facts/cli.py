@@ -86,7 +86,7 @@ def draw(
     file: File,
     out: Annotated[Path, Opt("The file to write.")],
     per_cell: Annotated[int, Opt("Questions of each cell.", min=1)] = 100,
-    seed: Annotated[int, Opt("The same seed draws the same.")] = 1,
+    seed: Annotated[int, Opt("The same seed draws the same.", min=0)] = 1,
 ) -> None:
     """Draw so many questions of each level and number of answers.
 

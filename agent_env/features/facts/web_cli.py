@@ -60,7 +60,9 @@ class BuildOptions:
     entities: Annotated[
         int | None, Opt("People, offices, clubs and events of a fictional world; default 5000.")
     ] = None
-    seed: Annotated[int | None, Opt("Of a fictional world; the same gives the same pages.")] = None
+    seed: Annotated[
+        int | None, Opt("Of a fictional world; the same gives the same pages.", min=0)
+    ] = None
     difficulty: Annotated[str, Opt("easy, medium or hard.")] = "medium"
     facts_table: Annotated[
         Path | None, Opt("Your own event table, rendered instead of the shipped one.")

@@ -56,7 +56,7 @@ class JudgeOptions:
     limit: Annotated[
         int | None, Opt("How many answers of a run, randomly drawn; default: all.", min=1)
     ] = None
-    seed: Annotated[int, Opt("Seed of the random draw.")] = 1
+    seed: Annotated[int, Opt("Seed of the random draw.", min=0)] = 1
     again: Annotated[bool, Opt("Ask again where this judge already gave a verdict.")] = False
     concurrency: Annotated[int, Opt("Calls at the same time.", min=1)] = 8
     calls: Annotated[

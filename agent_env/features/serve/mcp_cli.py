@@ -30,7 +30,8 @@ TokenEnv = Annotated[
 ]
 NoToken = Annotated[bool, Opt("Any program of this machine may connect.")]
 Http = Annotated[
-    int | None, Opt("Serve HTTP at this port of loopback (0: a free one) instead of stdio.")
+    int | None,
+    Opt("Serve HTTP at this port of loopback (0: a free one) instead of stdio.", min=0, max=65535),
 ]
 
 

@@ -97,18 +97,19 @@ def keyword_problem(key: Keyword, value: Any) -> str | None:
 def _typed(key: Keyword, value: Any) -> tuple[Option, Any]:
     """The value in its type: a path from a text, one of several from itself alone. A mapping in the
     place of texts, such as `tool_limit={"python": 3}`, needs no reading."""
-    opt, is_several = key.option.opt, get_origin(key.type) is tuple
-    if isinstance(value, Mapping):
-        if opt.read is not None:
-            return replace(key.option, opt=replace(opt, read=None), type=dict), dict(value)
-        value = [value] if is_several else value
-    if isinstance(value, str | int) and is_several:
-        value = (value,)
+    option, opt, kind = key.option, key.option.opt, key.type
     limits = Field(ge=opt.min, le=opt.max)
-    config = ConfigDict(arbitrary_types_allowed=True)
-    kind: Any = Annotated[key.type, limits]
+    if isinstance(value, Mapping) and opt.read is not None:
+        option, kind = replace(option, opt=replace(opt, read=None), type=dict), option.field_type
+        if opt.min is not None:  # that of each value
+            name, each = get_args(kind)
+            kind, limits = Mapping[name, Annotated[each, limits]], Field()  # type: ignore[valid-type]
+    elif get_origin(kind) is tuple:  # of texts
+        value, limits = (value,) if isinstance(value, str | int | Mapping) else value, Field()
+    config = ConfigDict(arbitrary_types_allowed=True, allow_inf_nan=False)
+    kind = Annotated[kind, limits]
     adapter: TypeAdapter[Any] = TypeAdapter(kind, config=config)
-    return key.option, adapter.validate_python(value)
+    return option, adapter.validate_python(value)
 
 
 def with_keywords(record: type, without: tuple[str, ...] = ()) -> Callable[[Function], Function]:

@@ -123,7 +123,7 @@ class RunOptions:
         ),
     ] = ()
     limit: Annotated[int | None, Opt("How many questions.", WHAT, min=1, manifest="samples")] = None
-    seed: Annotated[int, Opt("Seed of the generated samples.", WHAT, manifest="seed")] = 1
+    seed: Annotated[int, Opt("Seed of the generated samples.", WHAT, min=0, manifest="seed")] = 1
     dataset: Annotated[
         Path | None,
         Opt("A file of questions to ask instead.", WHAT, manifest="dataset", reach=Reach.FILE),
