@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import tests.audit  # noqa: F401  # blocks the network
+from tests import TESTS
 from tests.kept_sets import keep_sets
 from tests.programs import Skips
 
@@ -128,6 +129,12 @@ def forked(tmp_path_factory):
 
     with forking(tmp_path_factory.mktemp("package")) as forked:
         yield forked
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A run of five conditions by an older version, to be changed."""
+    return shutil.copytree(TESTS / "data/runs/puzzle", tmp_path / "run")
 
 
 @pytest.fixture

@@ -11,17 +11,13 @@ from pathlib import Path
 import pytest
 
 import agent_env as ae
-from tests import TESTS
 from tests.commands import agent_env
 from tests.pages import page_generator
 
-OLD_RUN = TESTS / "data/runs/puzzle"
-
 
 @pytest.fixture
-def run(tmp_path):
-    shutil.copytree(OLD_RUN, tmp_path / "run")
-    return ae.open(tmp_path / "run")
+def run(recorded):
+    return ae.open(recorded)
 
 
 # The public names --------------------------------------------------------------------------------
@@ -274,15 +270,12 @@ def test_a_task_with_its_samples_is_asked_whole(tmp_path):
         ae.run_sync(3, out=tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    ("value", "wish"),
-    [(True, "on"), ("on", "on"), ("yes", "on"), (False, "off"), ("off", "off"), ("no", "off"),
-     ("anyway", "anyway")],
-)  # fmt: skip
-def test_the_preflight_takes_booleans_and_words(value, wish):
+def test_the_preflight_takes_booleans_and_words():
     from agent_env.api.runs import preflight_wish
 
-    assert preflight_wish(value) == wish
+    wishes = {True: "on", "on": "on", "yes": "on", False: "off", "off": "off", "no": "off",
+              "anyway": "anyway"}  # fmt: skip
+    assert {value: preflight_wish(value) for value in wishes} == wishes
 
 
 def test_a_run_scored_by_a_function_of_a_notebook_keeps_its_scores(tmp_path):

@@ -1,19 +1,17 @@
 """replay, episodes and score as a user types them."""
 
 import json
-import shutil
 
 import pytest
 
-from tests import TESTS
 from tests.commands import agent_env
 
 
 @pytest.fixture(autouse=True)
-def run(tmp_path, monkeypatch):
-    """The run of another version, in `run` below the folder in which the commands are typed."""
-    monkeypatch.chdir(tmp_path)
-    return shutil.copytree(TESTS / "data/runs/puzzle", tmp_path / "run")
+def run(recorded, monkeypatch):
+    """In `run` below the folder in which the commands are typed."""
+    monkeypatch.chdir(recorded.parent)
+    return recorded
 
 
 def changed(file, old, new, count=-1):

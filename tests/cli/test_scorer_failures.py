@@ -1,6 +1,5 @@
 """A scorer that raises is an outcome of its episode: shown, counted apart, never 0 and no end."""
 
-import shutil
 from dataclasses import replace
 
 import pytest
@@ -13,11 +12,8 @@ from agent_env.analysis.summary import summarise
 from agent_env.episodes.results import score_run
 from agent_env.errors import ConfigError
 from agent_env.runs.run import Run
-from tests import TESTS
 from tests.analysis.simulated import Plant, study
 from tests.analysis.studies import study_of
-
-RUN = TESTS / "data" / "runs" / "puzzle"
 
 
 def raising_on(task, condition, error):
@@ -32,9 +28,8 @@ def raising_on(task, condition, error):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
-    return Run(tmp_path / "run")
+def folder(recorded):
+    return Run(recorded)
 
 
 def test_the_failed_one_says_why_and_is_blamed_on_nobody_counted_apart_and_in_no_mean(folder):

@@ -46,21 +46,19 @@ def an_id(run):
     in_lines(run / TRACE, lambda told: told.update(sample=HOSTILE) if "sample" in told else None)
 
 
-def the_answer(run):
-    def change(told):
-        if told["kind"] == "episode_finished":
-            told.update(answer=f"MY ANSWER: {HOSTILE}", text=HOSTILE)
+def in_events(kind, change):
+    """A plant in the events of this kind."""
 
-    in_lines(run / TRACE, change)
+    def spoil(told):
+        if told["kind"] == kind:
+            change(told)
+
+    return lambda run: in_lines(run / TRACE, spoil)
 
 
-def a_tool(run):
-    def change(told):
-        if told["kind"] == "tool_called":
-            told["result"].update(output=HOSTILE, output_digest=None)
-            told["call"]["name"] = HOSTILE
-
-    in_lines(run / TRACE, change)
+def spoil_call(told):
+    told["result"].update(output=HOSTILE, output_digest=None)
+    told["call"]["name"] = HOSTILE
 
 
 def a_line_that_is_no_json(run):
@@ -77,8 +75,10 @@ PLACES = {
         run / "samples.jsonl", lambda it: it.update(question=HOSTILE)
     ),
     "an id": an_id,
-    "the answer": the_answer,
-    "a tool": a_tool,
+    "the answer": in_events(
+        "episode_finished", lambda it: it.update(answer=f"MY ANSWER: {HOSTILE}", text=HOSTILE)
+    ),
+    "a tool": in_events("tool_called", spoil_call),
     "the kind of an event": lambda run: in_lines(run / TRACE, lambda it: it.update(kind=HOSTILE)),
     "a line that is not JSON": a_line_that_is_no_json,
 }

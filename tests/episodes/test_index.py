@@ -1,20 +1,16 @@
 """The table of a run's episodes: kept up with the traces, and read page by page."""
 
-import shutil
-
 import pytest
 
 from agent_env.episodes.index import NAME, Index
 from agent_env.episodes.index_pages import EpisodeFilter, IndexPages
 from agent_env.episodes.run_folder import RunFolder
 from agent_env.tasks.sample_files import parse_where
-from tests import TESTS
 
 
 @pytest.fixture
-def folder(tmp_path):
-    shutil.copytree(TESTS / "data/runs/puzzle", tmp_path / "run")
-    return RunFolder(tmp_path / "run")
+def folder(recorded):
+    return RunFolder(recorded)
 
 
 def names(index, *where):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 
 import pytest
 
@@ -15,16 +14,12 @@ from agent_env.runs.fork import fork, read_forks
 from agent_env.runs.options.run_options import ForkOptions, ReplayOptions
 from agent_env.runs.replay import replay
 from agent_env.runs.run import Run
-from tests import TESTS
 from tests.plans import QUIET
-
-RUN = TESTS / "data/runs/puzzle"
 
 
 @pytest.fixture
-def parent(tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
-    return tmp_path / "run/episodes/web/tp-3-00001.1.jsonl"
+def parent(recorded):
+    return recorded / "episodes/web/tp-3-00001.1.jsonl"
 
 
 def test_a_fork_goes_on_live_behind_step_k_and_knows_its_parent(tmp_path, parent):

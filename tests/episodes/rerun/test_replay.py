@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -118,11 +117,10 @@ def test_a_live_model_gets_results_by_call_and_never_invented_ones(tmp_path):
         asyncio.run(toolbox.run(same.model_copy(update={"arguments": "{}"}), frozenset()))
 
 
-def test_a_live_model_is_recorded_in_a_run_of_its_own(tmp_path):
-    source, out = tmp_path / "source", tmp_path / "out"
-    shutil.copytree(RUNS / "puzzle", source)
+def test_a_live_model_is_recorded_in_a_run_of_its_own(recorded, tmp_path):
+    out = tmp_path / "out"
     options = ReplayOptions(strict=False, model_live=True, out=out)
-    results = asyncio.run(replay(Run(source), options, print))
+    results = asyncio.run(replay(Run(recorded), options, print))
     assert (results[0].episode, results[0].verdict) == ("base/tp-3-00001.1", "same")
     again = asyncio.run(replay(Run(out), ReplayOptions(), print))
     assert {r.verdict for r in again} == {"same"}

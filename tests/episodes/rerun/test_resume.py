@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import shutil
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -32,7 +31,6 @@ from agent_env.tasks.conditions import parse_condition
 from agent_env.testing import FakeTool, ScriptedModel, answer, calls, puzzle
 from agent_env.tools.toolbox import ToolSet
 from agent_env.wiring.components import versions
-from tests import TESTS
 from tests.plans import QUIET
 
 CONDITION = parse_condition("web+python")
@@ -215,16 +213,12 @@ def test_time_used_before_counts_against_the_limit(tmp_path):
     assert (episode.stop_reason, again.asked, episode.steps) == ("time", 0, 2)
 
 
-RUN = TESTS / "data/runs/puzzle"
-
-
 @pytest.fixture
-def folder(tmp_path):
+def folder(recorded):
     """An unfinished run of this very code."""
-    shutil.copytree(RUN, tmp_path / "run")
-    folder = Run(tmp_path / "run")
+    folder = Run(recorded)
     folder.change(versions=versions(), sandbox=None)
-    trace = folder.path / "episodes/web/tp-3-00001.1.jsonl"
+    trace = recorded / "episodes/web/tp-3-00001.1.jsonl"
     trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:4]))
     return folder
 

@@ -1,7 +1,6 @@
 """What a run says while it goes on."""
 
 import io
-import shutil
 import sys
 from types import SimpleNamespace
 
@@ -49,18 +48,17 @@ def test_failed_episodes_are_counted_apart_and_a_complete_run_says_that_nothing_
     )
 
 
-def test_the_mean_counts_what_earlier_parts_of_the_run_finished(capsys, tmp_path):
-    shutil.copytree(RUN, tmp_path / "run")
+def test_the_mean_counts_what_earlier_parts_of_the_run_finished(capsys, tmp_path, recorded):
     last = EpisodeKey("tp-3-00001", "web-once", 1)
-    trace = tmp_path / "run/episodes" / f"{last.name}.jsonl"
+    trace = recorded / "episodes" / f"{last.name}.jsonl"
     trace.rename(tmp_path / "later.jsonl")
     with Progress() as progress:
-        progress.listener.begin(Run(tmp_path / "run"), 5)
+        progress.listener.begin(Run(recorded), 5)
         (tmp_path / "later.jsonl").rename(trace)
         progress.listener.end(last, "answered")
     assert capsys.readouterr().err.splitlines()[-1] == (
         "5 of 5 episodes done (1 now), 0 failed; "
-        f"about 8.3k tokens, cost unknown; traces in {tmp_path / 'run'}"
+        f"about 8.3k tokens, cost unknown; traces in {recorded}"
     )
 
 
