@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import time
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from agent_env.errors import ConfigError, EpisodeError
+from agent_env.errors import ConfigError, EpisodeError, SandboxError
 from agent_env.protocols import Supplies
 from agent_env.records.schema import ExecResult, ToolCall, ToolResult
 from agent_env.records.tool_traits import ToolTraits
 from agent_env.sandbox.limits import SandboxLimits
 from agent_env.sandbox.unsafe import UnsafeSubprocess
 from agent_env.testing import FakeSandbox
-from agent_env.tools.function import docstring_parts, tool
+from agent_env.tools.function import CHUNK, Prepared, docstring_parts, tool
 from agent_env.tools.toolbox import ToolSet, open_plugin
 from agent_env.wiring.trust import own_call
 from tests.loops import in_loop
@@ -108,14 +107,8 @@ def test_any_type_that_json_has_a_schema_for_may_be_a_parameter_or_a_value():
         assert (place.name, colour, kind, more) == ("x", Colour.RED, "a", None)
         return Reading(day, 0.5)
 
-    given = {
-        "day": "2000-02-29",
-        "place": {"name": "x"},
-        "colour": "red",
-        "kind": "a",
-        "more": None,
-    }
-    assert call(opened(read), json.dumps(given)).output == '{"at":"2000-02-29","value":0.5}'
+    text = '{"day": "2000-02-29", "place": {"name": "x"}, "colour": "red", "kind": "a", "more": nu'
+    assert call(opened(read), text + "ll}").output == '{"at":"2000-02-29","value":0.5}'
 
 
 @pytest.mark.parametrize(
@@ -293,3 +286,37 @@ def test_a_sandboxed_function_is_sent_without_what_it_cannot_have():
     assert sandbox.code[0].startswith("def _tool(base, exponent=2):\n")
     with pytest.raises(ConfigError, match="a sandboxed tool is a plain def"):
         tool(sandboxed=True)(wait_async)
+
+
+@in_loop
+async def prepared(setup, *codes, results=()):
+    """What is run in a session that begins with this."""
+    sandbox = FakeSandbox(results)
+    async with Prepared(sandbox, setup, 5.0) as session:
+        for code in codes:
+            await session.run(code, 5.0)
+    return sandbox.code
+
+
+def test_the_setup_runs_once_and_again_only_after_a_lost_session():
+    assert prepared("x = 1", "x", "x + 1") == ["x = 1", "x", "x + 1"]
+    again = prepared(
+        "x = 1", "while True: pass", "x", results=[ExecResult(), ExecResult(status="timeout")]
+    )
+    assert again == ["x = 1", "while True: pass", "x = 1", "x"]
+    kept = prepared(
+        "x = 1", "y", "x", results=[ExecResult(), ExecResult(status="error", error="NameError")]
+    )
+    assert kept == ["x = 1", "y", "x"]
+    with pytest.raises(SandboxError, match="could not be prepared: SyntaxError"):
+        prepared("x =", "x", results=[ExecResult(status="error", error="SyntaxError")])
+
+
+def test_a_long_setup_goes_in_parts_and_comes_out_whole():
+    code = prepared(f"text = {'é' * (2 * CHUNK)!r}", "text")
+    assert len(code) > 4
+    assert max(map(len, code[:-1])) < 1_000_000
+    found = {}
+    exec("\n".join(code[:-1]), found)
+    assert found["text"] == "é" * (2 * CHUNK)
+    assert "_setup" not in found

@@ -5,18 +5,21 @@ import json
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from agent_env.errors import ToolError
 from agent_env.records.pages import Hit
 from agent_env.records.schema import ExecResult
 from agent_env.testing import FakeSandbox, FakeSearch, MemoryPages, page
 from agent_env.tools.builtin.calendars import Calendars
-from agent_env.tools.builtin.open_page import OpenPage
+from agent_env.tools.builtin.open_page import OpenPage, find
 from agent_env.tools.builtin.python import Interpreter
 from agent_env.tools.builtin.web_search import WebSearch
 from tests.tables import tables
 
-SEARCH = WebSearch(FakeSearch({"moon": [Hit(url="https://a.example/", title="A", snippet="x")]}))
+A = "https://a.example/"
+SEARCH = WebSearch(FakeSearch({"moon": [Hit(url=A, title="A", snippet="x")]}))
 
 
 def use(tool, **arguments):
@@ -25,8 +28,8 @@ def use(tool, **arguments):
 
 def test_a_search_gives_title_address_and_snippet_or_what_to_try():
     result = use(SEARCH, query="moon")
-    assert result.output == "[1] A\nhttps://a.example/\nx"
-    assert [(ref.url, ref.how) for ref in result.pages] == [("https://a.example/", "returned")]
+    assert result.output == f"[1] A\n{A}\nx"
+    assert [(ref.url, ref.how) for ref in result.pages] == [(A, "returned")]
     assert use(SEARCH, query="sun").output.startswith("No results for: sun")
 
 
@@ -47,14 +50,13 @@ def test_wrong_arguments_are_named(arguments, reason):
 
 
 def test_a_page_is_shown_with_its_digest_and_a_long_one_in_windows():
-    url = "https://a.example/"
-    result = use(OpenPage(MemoryPages([page(url, "Text.")])), url=url)
-    assert result.output == f"A page\n{url}\n\nText."
+    result = use(OpenPage(MemoryPages([page(A, "Text.")])), url=A)
+    assert result.output == f"A page\n{A}\n\nText."
     (ref,) = result.pages
     assert (ref.how, len(ref.digest or "")) == ("opened", 64)
-    browse = OpenPage(MemoryPages([page(url, "abcdefgh")]), window=3)
+    browse = OpenPage(MemoryPages([page(A, "abcdefgh")]), window=3)
     for window in (3, 9):
-        assert use(browse, url=url, window=window).output.endswith("gh\n\n[Window 3 of 3.]")
+        assert use(browse, url=A, window=window).output.endswith("gh\n\n[Window 3 of 3.]")
 
 
 def test_the_interpreter_gives_prints_values_and_lost_sessions_and_says_what_it_has():
@@ -121,3 +123,34 @@ def test_calendars_know_today_where_the_condition_has_a_day():
     )
     with pytest.raises(ToolError, match="date 'today' is not a date"):
         use(CALENDARS, **today)
+
+
+LONG = "one " * 200 + "The   treaty\nwas signed. " + "two " * 2000 + "the TREATY was broken."
+
+
+def found(text, words):
+    return use(OpenPage(MemoryPages([page(A, text)]), window=1000), url=A, find=words)
+
+
+def test_places_come_with_what_stands_around_them_or_what_to_try():
+    told = found(LONG, "treaty was").output.split("\n\n")
+    assert told[0] == f"A page\n{A}"
+    assert told[1].startswith("[Window 1] … one one ")
+    assert "The treaty was signed. two" in told[1]
+    assert told[2].startswith("[Window 9] … two ")
+    assert told[2].endswith("the TREATY was broken.")
+    assert told[3] == "[Places with these words: 2.]"
+    assert "does not have these words" in found(LONG, "armistice").output
+    assert len(find("a b " * 50, "a b").excerpts) == 1
+    many = find(("x " * 400 + "here ") * 30, "here")
+    assert (many.count, len(many.excerpts)) == (30, 8)
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=300), st.text(max_size=20))
+def test_what_is_shown_holds_the_words(text, words):
+    places = find(text, words)
+    assert (places.count > 0) == bool(places.excerpts)
+    if places.excerpts and len(text) < 200:
+        shown = " ".join(part for _, part in places.excerpts)
+        assert " ".join(words.split()).casefold()[:1] in shown.casefold()
