@@ -24,8 +24,8 @@ from agent_env.families.qa.sample import (
 from agent_env.features.answers.answer_parts import answer_parts
 from agent_env.features.answers.date_answers import parse_date_text
 from agent_env.features.answers.date_sets import exact_match, f1
-from agent_env.features.answers.hedges import hedge
-from agent_env.features.answers.names import asks, split_names, token_f1
+from agent_env.features.answers.hedges import UNFINISHED, hedge
+from agent_env.features.answers.names import asks, names_in, token_f1
 from agent_env.features.answers.notations import one_notation, qualifier
 from agent_env.features.answers.number_answers import parse_number_text
 from agent_env.features.answers.time_references import time_references
@@ -51,7 +51,7 @@ Measure = Callable[[QaSample, str, QaOptions], Assessment]
 def answer_text(episode: Episode) -> tuple[str, str] | None:
     """The text of the answer and the rule that found it; None without one."""
     is_final = episode.stop_reason in (None, "answered")
-    part = next(iter(answer_parts(episode.answer or "", is_final)), None)
+    part = next(iter(answer_parts(episode.answer or "", is_final, of_dates=False)), None)
     if part is None or part.problem:
         return None
     text = part.text.strip()
@@ -127,18 +127,16 @@ def dates(question: QaSample, text: str, options: QaOptions) -> Assessment:
     return Assessment(parsed.dates, parsed.rule, metrics)
 
 
-_NONE = frozenset({"none", "no answer", "nothing", "nobody", ""})
-
-
 def members(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The set of normalised members: exact match and F1."""
-    if asks(text, question.gold):
-        return Assessment(None, "asks", {"exact_match": 0.0, "f1": 0.0})
-    names = () if normal_form(text) in _NONE else split_names(text, question.gold)
+    listed = names_in(text, "list", question.gold)
+    if listed.names is None or UNFINISHED.search(text):
+        rule = "breaks off in a list" if listed.names else listed.rule
+        return Assessment(None, rule, {"exact_match": 0.0, "f1": 0.0})
     gold = {normal_form(each) for each in question.gold}
-    answer = {normal_form(each) for each in names}
+    answer = {normal_form(each) for each in listed.names}
     metrics = {"exact_match": exact_match(gold, answer), "f1": f1(gold, answer)}
-    return Assessment(tuple(names), "list", metrics)
+    return Assessment(listed.names, listed.rule, metrics)
 
 
 _LETTER = re.compile(r"[\s(\[]{0,9}([A-Za-z])(?:(?P<mark>[)\].:]{1,3})|\s|$)")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from agent_env.features.answers.answer_parts import user_text
 from agent_env.features.answers.date_answers import parse_date_text
-from agent_env.features.answers.hedges import hedge, takes_back
+from agent_env.features.answers.hedges import MOST, hedge, takes_back
 from agent_env.features.answers.notations import qualifier
 from agent_env.temporal.written import NUMBERS, TIMES, in_words
 
@@ -73,7 +74,7 @@ def read_answer(template: str, text: str | None, subjects: Sequence[str]) -> Par
     if given is not None and (why := hedge(plain, [m.span() for m in given.finditer(plain)])):
         return ParsedAnswer(None, why)
     if template == "how-often":
-        for match in numbers.finditer(plain):
+        for match in islice(numbers.finditer(plain), MOST):
             if why := qualifier(plain[: match.start()], plain[match.end() :], "number"):
                 return ParsedAnswer(None, why)
     if template == "who":

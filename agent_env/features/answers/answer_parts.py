@@ -37,9 +37,10 @@ class Part:
     """Why it is not an answer, such as words below that take it back."""
 
 
-def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
+def answer_parts(reply: str, is_final: bool = True, of_dates: bool = True) -> Iterator[Part]:
     """Yields the parts that may hold the answer, the likeliest first. `is_final`: the model ended
-    the reply itself; if not, only `MY ANSWER:` counts."""
+    the reply itself; if not, only `MY ANSWER:` counts. `of_dates`: only lines with a date continue
+    a list; if not, all its entries do, lines below an empty first one, and JSON stays JSON."""
     text = user_text(reply)
     marks = list(_MINE.finditer(text))
     if marks and (turn := _SPEAKER.search(text, marks[0].end())) is not None:
@@ -48,11 +49,11 @@ def answer_parts(reply: str, is_final: bool = True) -> Iterator[Part]:
     for mark in reversed(marks[-_MARKS:]):
         lead = _lead(text, mark.start())
         if _opens_line(lead) and not _FORM.match(text, mark.end()):
-            yield _part(text[mark.end() :], "after MY ANSWER:", is_marked=True)
+            yield _part(text[mark.end() :], "after MY ANSWER:", of_dates, is_marked=True)
             return
         if is_final and _stands_alone(lead, mark[0]):
-            yield _part(text[mark.end() :], "after MY ANSWER: within a line")
-    if is_final and (other := _other_form(text)) is not None:
+            yield _part(text[mark.end() :], "after MY ANSWER: within a line", of_dates)
+    if is_final and (other := _other_form(text, of_dates)) is not None:
         yield other
 
 
@@ -153,6 +154,7 @@ def _is_key(lead: str, mark: str) -> bool:
 # Where it ends ----------------------------------------------------------------------------------
 
 _FENCE = re.compile(r"[ \t]*```[\w-]*[ \t]*")
+_FENCED = re.compile(r"```[\w-]*[ \t]*\n((?:(?!```).)*?)\n[ \t]*```", re.S)
 _BULLET = re.compile(r"[ \t>*_]*(?:[-*•+]|\(?\d{1,3}[.)])[ \t*_`]+")
 _MONTH = rf"(?:{SHORT_MONTH})[a-z]{{0,6}}"
 _GOES_ON = re.compile(
@@ -163,16 +165,19 @@ _GOES_ON = re.compile(
 )
 
 
-def _part(rest: str, where: str, is_marked: bool = False) -> Part:
-    block, after = _block(rest)
+def _part(rest: str, where: str, of_dates: bool, is_marked: bool = False) -> Part:
+    block, after = _block(rest, of_dates)
     block = block or rest[:LONGEST].strip().partition("\n")[0]  # nothing but symbols
     return Part(block, where, is_marked, len(block) >= LONGEST, takes_back(after))
 
 
-def _block(rest: str) -> tuple[str, str]:
+def _block(rest: str, of_dates: bool) -> tuple[str, str]:
     """The answer's own line or the first below it (a fence, table or list whole), and the text
     after it."""
+    if not of_dates and (end := _json_end(rest)):
+        return rest[:end].strip(), rest[end:]
     lines = rest[:LONGEST].split("\n")
+    is_below = not of_dates and not re.search(r"\w", lines[0])
     block: list[str] = []
     is_fenced = is_gap = False
     for number, line in enumerate(lines):
@@ -182,7 +187,12 @@ def _block(rest: str) -> tuple[str, str]:
             is_fenced = True
         elif not re.search(r"\w|∅|\[\s?\]|\{\s?\}|\.\.|…", line):
             is_gap = is_gap or (bool(block) and not re.search(r"[|\[\]{}()]", line))
-        elif not block or is_fenced or _goes_on(line, block[0], is_gap):
+        elif (
+            not block
+            or is_fenced
+            or _goes_on(line, block[0], is_gap)
+            or (not of_dates and _is_entry(line, block, is_gap, is_below))
+        ):
             block.append(line)
             is_gap = False
         else:
@@ -199,6 +209,38 @@ def _goes_on(line: str, first: str, is_gap: bool) -> bool:
     if line.lstrip().startswith("|") or (is_list and line[:1] in (" ", "\t")):
         return True
     return _GOES_ON.match(line[_bullet_end(line) :].lstrip(" \t*_`-•,;")) is not None
+
+
+def _json_end(rest: str) -> int:
+    """The index after the JSON list or object that the text begins with, where no word follows on
+    its line; 0 without one."""
+    start = len(rest) - len(rest.lstrip())
+    if rest[start : start + 1] not in ("[", "{"):
+        return 0
+    try:
+        _, end = json.JSONDecoder().raw_decode(rest[:LONGEST], start)
+    except (ValueError, RecursionError):
+        return 0
+    return 0 if re.search(r"\w", rest[end : end + LONGEST].partition("\n")[0]) else end
+
+
+def _is_entry(line: str, block: list[str], is_gap: bool, is_below: bool) -> bool:
+    """Whether a line goes on with a list of any things: it is marked as the first entry is, follows
+    a heading or a comma, or, in a block below the mark's line, is no sentence and no label."""
+    has_heading = block[0].rstrip(" *_").endswith(":")
+    if has_heading and len(block) == 1:
+        return True
+    if _bullet_end(block[has_heading]):
+        return _bullet_end(line) > 0
+    follows = block[-1].rstrip(" *_").endswith((",", ";"))
+    return not is_gap and (follows or (is_below and _AFTERWORD.match(line) is None))
+
+
+_AFTERWORD = re.compile(
+    r"[>*_` \t]*(?:(?:reason(?:ing)?|explanation|sources?|notes?|evidence|confidence)\b[*_` ]*[:：]"
+    r"|(?:\S+ +){3,200}\S+[.!?][*_\"')]*\s*$)",
+    re.I,
+)
 
 
 def _bullet_end(line: str) -> int:
@@ -220,12 +262,14 @@ _LABEL = re.compile(
 _CLOSING = " \t\n`}])\"'*_.$|"
 
 
-def _other_form(text: str) -> Part | None:
+def _other_form(text: str, of_dates: bool) -> Part | None:
     """The last of the clear forms; the whole of a short reply where there is none."""
-    finders = (_box_form, _tag_form, _label_form)
-    if forms := [form for find in finders if (form := find(text)) is not None]:
+    found = (_box_form(text), _tag_form(text), _label_form(text, of_dates))
+    if forms := [form for form in found if form is not None]:
         return max(forms, key=lambda form: form[0])[1]
     bare = text.strip()
+    if not of_dates and (fence := _FENCED.fullmatch(bare)) is not None:
+        bare = fence[1].strip()
     return Part(bare, "as the whole reply", False) if 0 < len(bare) <= SHORT else None
 
 
@@ -268,23 +312,23 @@ def _tag_form(text: str) -> tuple[int, Part] | None:
     return opening.start(), Part(inner.strip(), "in an answer tag", False)
 
 
-def _label_form(text: str) -> tuple[int, Part] | None:
+def _label_form(text: str, of_dates: bool) -> tuple[int, Part] | None:
     """The text after `answer:` where that opens or closes the reply, or is a JSON key."""
     for label in reversed(list(_LABEL.finditer(text))[-_MARKS:]):
         lead, rest = _lead(text, label.start()), text[label.end() :]
         if not (_opens_line(lead) or _stands_alone(lead, label[0])):
             continue
-        value = _json_value(rest) if _is_key(lead, label[0]) else None
+        value = _json_value(rest, of_dates) if _is_key(lead, label[0]) else None
         if value is not None:
             return label.start(), Part(value, "under the key answer", False)
-        block, after = _block(rest)
+        block, after = _block(rest, of_dates)
         if not after.strip(_CLOSING) or not text[: label.start()].strip(_OPENING + "\n"):
             return label.start(), Part(block, "after answer:", False)
         return None
     return None
 
 
-def _json_value(rest: str) -> str | None:
+def _json_value(rest: str, of_dates: bool) -> str | None:
     """The string, or list of strings, at the start of the text, parsed as JSON."""
     try:
         value, _ = json.JSONDecoder().raw_decode(rest[:LONGEST].lstrip())
@@ -293,5 +337,5 @@ def _json_value(rest: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return ", ".join(value) or "[]"
+        return (", ".join(value) or "[]") if of_dates else json.dumps(value, ensure_ascii=False)
     return None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from agent_env.features.answers.answer_parts import LONGEST, Part, answer_parts
+from agent_env.features.answers.hedges import UNFINISHED
 from agent_env.features.answers.notations import one_notation, qualifier
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms, WrittenDate, month_number
 
@@ -312,9 +313,7 @@ _HEDGE = re.compile(
 )
 _WRONG = re.compile(r"\b(?:wrong|false|incorrect|invalid)\b", re.I)
 _MONTH_NAMES = frozenset(map(str.lower, MONTHS))
-_UNFINISHED = re.compile(
-    r"\.\.|…|\betc\b|\band (?:so on|more|others)\b|[,&]\s{0,4}$|\band\s{0,4}$", re.I
-)
+_UNFINISHED = re.compile(rf"{UNFINISHED.pattern}|[,&]\s{{0,4}}$|\band\s{{0,4}}$", re.I)
 _OWN_WORDS = frozenset(
     "a all and answer answers are both calendar complete conditions constraints correct criteria "
     "date dates day days final fit fits following given gregorian hope i inclusive is it match "

@@ -93,6 +93,8 @@ _BACK = re.compile(
     r"|\b(?:but|however,?|rather,?) (?:the|my) (?:right|correct|real|true|actual) \w+ is\b",
     re.I,
 )
+UNFINISHED = re.compile(r"\.\.|…|\betc\b|\band (?:so on|more|others)\b", re.I)
+"""What says that a list goes on."""
 _ELSE = re.compile(r"[.,;:!?…–—)] ?(?:alternatively|otherwise|if not)\b", re.I)
 _BLANKS = re.compile(r"[^\S\n ]|  | \n|\n ")
 _END = re.compile(r"[.!?;][\"'”’)\]*_]{0,4}\s|\.\.\.|…|\n")

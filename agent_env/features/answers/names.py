@@ -124,18 +124,24 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
     end = _END.search(answer)
     answer = answer[: end.start()] if end else answer
     answer = answer.strip().strip("`*").strip()
+    if rule == "answer line" and not answer.startswith(("[", "{")):
+        answer, _, behind = answer.partition("\n\n")
+        answer = answer.strip()
+        if why := takes_back(behind):
+            return NameList(None, why, answer)
+    return names_in(answer, rule, known)
+
+
+def names_in(answer: str, rule: str, known: Iterable[str] = ()) -> NameList:
+    """The names of the text of an answer: JSON, a list with an entry on each line, or names that
+    commas, semicolons or `and` separate; `rule` says where the text was found."""
     if answer.startswith(("[", "{")):
-        names = _json_names(answer)
+        names = _json_names(answer, known)
         if names is None:
             return NameList(None, "a list that is not JSON", answer)
         if len(names) == 1 and _UNSURE.fullmatch(" ".join(_words(names[0]))):
             return NameList(None, "says that it does not know", answer)
         return NameList(tuple(n for n in names if not _says_none(n)), f"{rule}, JSON")
-    if rule == "answer line":
-        answer, _, behind = answer.partition("\n\n")
-        answer = answer.strip()
-        if why := takes_back(behind):
-            return NameList(None, why, answer)
     answer = _LEAD.sub("", answer, count=1)
     if asks(answer, known):
         return NameList(None, "asks", answer)
@@ -149,6 +155,9 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
             reason = "says that it does not know" if answer else "nothing follows the mark"
             return NameList(None, reason, answer)
     lines = [line for line in answer.splitlines() if line.strip()]
+    if len(lines) > 1 and lines[0].rstrip(" *_").endswith(":") and _ENTRY.match(lines[1].strip()):
+        lines = lines[1:]
+        answer = "\n".join(lines)
     if len(lines) > 1 and all(map(_ENTRY.match, map(str.strip, lines))):
         entries = [name for line in lines for name in _of_entry(_cleaned(line), known)]
         return NameList(tuple(dict.fromkeys(filter(normalise, entries))), rule, answer)
@@ -184,14 +193,19 @@ def asks(answer: str, known: Iterable[str]) -> bool:
     return mark != "" and mark in QUESTION_MARKS and not any(name.endswith(mark) for name in known)
 
 
-def _json_names(text: str) -> list[str] | None:
+def _json_names(text: str, known: Iterable[str]) -> list[str] | None:
     """The names of a list, or of an object's answer; None for what is not JSON of that form."""
     try:
-        value, _ = json.JSONDecoder().raw_decode(text)
+        value, end = json.JSONDecoder().raw_decode(text)
+        if re.search(r"\w", text[end:].partition("\n")[0]):
+            return None
     except (ValueError, RecursionError):
         try:
             value = ast.literal_eval(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
+            if not re.search(r"[\"':]", text) and text[-1] in "]}":  # {Bob, Alice}
+                text = text.strip("[]{}")
+                return [] if _says_none(text) else list(split_names(text, known))
             return [] if _says_none(text) else None
     values = [_of_json(each) for each in (value if isinstance(value, list) else [value])]
     return None if None in values else [name for each in values if each for name in each]

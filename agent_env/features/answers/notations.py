@@ -167,5 +167,7 @@ def _named(found: re.Match[str] | None, what: str) -> str:
 
 
 def _denied(before: str, what: str) -> str:
+    if _DENIED.search(before[-200:]) is None:  # most texts
+        return ""
     denied = _DENIED.search(_CLAUSE.split(before[-200:])[-1])
     return f"denies its {what} ('{denied[0]}')" if denied else ""

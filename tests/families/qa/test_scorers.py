@@ -7,7 +7,7 @@ from agent_env.families.qa.family import FAMILY, prompt_fields, score_answer
 from agent_env.families.qa.sample import NAME, QaOptions, QaSample
 from agent_env.records.schema import Verdict
 from tests.ended import ended
-from tests.tables import tables
+from tests.tables import each, tables
 
 CASES = tables(__file__)
 
@@ -38,6 +38,14 @@ def test_punctuation_that_carries_meaning_is_compared(gold, same, other):
         for text in (gold, *same.split("|"), *other.split("|"))
     }
     assert [text for text, match in scores.items() if match] == [gold, *same.split("|")]
+
+
+@pytest.mark.parametrize(
+    ("reply", "right"), each({1: CASES["sets"]["right"], 0: CASES["sets"]["other"]})
+)
+def test_a_set_is_read_whole_however_it_is_listed(reply, right):
+    assert score(["scorer=set"], ["Alice", "Bob"], reply).metrics["exact_match"] == right
+    assert score([], ["Bob"], reply).metrics["exact_match"] == (reply == "MY ANSWER:\n- Bob")
 
 
 @pytest.mark.parametrize(("reply", "right"), CASES["choices"])
