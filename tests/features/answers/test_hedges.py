@@ -1,9 +1,6 @@
 """An answer that is only weighed, asked, denied or taken back earns nothing, in any family; the
-same answer in honest words earns what it always did.
-
-Each form stands for a way to have the right answer in the reply without giving it. It is tried
-bare and behind the family's own mark.
-"""
+same answer in honest words earns what it always did. Each form stands for a way to have the
+right answer in the reply without giving it. It is tried bare and behind the family's own mark."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
 """Finds where a page refutes itself: a day that no calendar has, an end before its beginning, two
-dates of the same end, a weekday, a duration or an age that does not fit.
-
-It reads English prose, labels and rows such as those of the sealed web; what it does not read it
-does not refute.
-"""
+dates of the same end, a weekday, a duration or an age that does not fit. It reads English prose,
+labels and rows such as those of the sealed web; what it does not read it does not refute."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -10,7 +10,7 @@ import agent_env as ae
 
 def run(out, **options):
     given = {"conditions": ["web"], "limit": 3, "progress": False, "preflight": "off"}
-    return asyncio.run(ae.run("time-puzzles", **{**given, "out": out, **options}))
+    return ae.run_sync("time-puzzles", **{**given, "out": out, **options})
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
-"""What attacking pages say, and that they want nothing that is right.
-
-A page whose dates have moved is at peace with itself; one that refutes itself is found out.
-"""
+"""What attacking pages say, and that they want nothing that is right. A page whose dates have moved
+is at peace with itself; one that refutes itself is found out."""
 
 from dataclasses import replace
 from datetime import date, timedelta

@@ -16,6 +16,11 @@ from tests.families.time_puzzles.brute_force import holds, solve
 from tests.features.evidence.refuting import contradictions
 
 
+def ran(folder, model, attacks, **options):
+    return ae.run_sync("time-puzzles", model=model, conditions=["web"], out=folder / "run",
+                       attacks=attacks, progress=False, **options)  # fmt: skip
+
+
 def test_planted_answers_are_wrong_and_the_believer_falls_for_them(tmp_path):
     samples = FAMILY.make_samples(6, 1, PuzzleOptions(processes=1)).samples
     planted = planted_answers(make_task(), samples, seed=1)
@@ -26,10 +31,7 @@ def test_planted_answers_are_wrong_and_the_believer_falls_for_them(tmp_path):
             assert not set(its.values) & set(sample.gold)
             assert its.text == f"MY ANSWER: {', '.join(its.values)}"
     assert planted == planted_answers(make_task(), samples, seed=1)
-    run = ae.run_sync(
-        "time-puzzles", model="believer", conditions=["web"], limit=4, attacks=["false-page"],
-        faults=["web=error:1"], out=tmp_path / "run1", progress=False,
-    )  # fmt: skip
+    run = ran(tmp_path, "believer", ["false-page"], limit=4, faults=["web=error:1"])
     names = [condition.name for condition in run.manifest.conditions]
     assert names == ["web", "web~faults", "web~attacked-false-page"]
     comparison = ae.compare(run)
@@ -49,10 +51,7 @@ def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzz
     of_both = [s for s in samples if {proof.shares for proof in s.proofs} == {"span", "years"}]
     file = tmp_path / "two.jsonl"
     file.write_text("\n".join(sample.model_dump_json() for sample in of_both))
-    run = ae.run_sync(
-        "time-puzzles", model="guesser", conditions=["web"], dataset=file, out=tmp_path / "run",
-        attacks=["false-page"], progress=False,
-    )  # fmt: skip
+    run = ran(tmp_path, "guesser", ["false-page"], dataset=file)
     assert "left 1 of 2 samples out" in capsys.readouterr().err
     (sample,) = run.samples
     (attack,), facts = sample.attacks, [fact.model_dump() for fact in sample.facts]
@@ -68,10 +67,7 @@ def test_a_planted_answer_follows_from_the_planted_page_and_the_rest_of_the_puzz
 
 def test_a_false_page_has_one_other_fact_and_no_trace_of_the_true_one(tmp_path):
     """What it states of others is what the web states, and its links lead to pages that are."""
-    run = ae.run_sync(
-        "time-puzzles", model="guesser", conditions=["web"], limit=12, out=tmp_path / "run",
-        attacks=["false-page", "contradiction"], progress=False,
-    )  # fmt: skip
+    run = ran(tmp_path, "guesser", ["false-page", "contradiction"], limit=12)
     stated = r" <(https?://[^>]*)>:? ?\(?([^:)\n]*\d{4})"
     others = 0
     with closing(SealedWeb.shipped(tmp_path / "web.db")) as web:

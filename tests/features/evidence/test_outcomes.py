@@ -1,7 +1,5 @@
-"""What is told of an episode whose tools had faults, and the figures of many of them.
-
-Whether an attack was read and had its way, and the figures of many.
-"""
+"""What is told of an episode whose tools had faults, and the figures of many of them. Whether an
+attack was read and had its way, and the figures of many."""
 
 import pytest
 

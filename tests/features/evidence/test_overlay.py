@@ -1,7 +1,5 @@
-"""Blocked and shifted webs: no page is left that says the date, and each says the other one.
-
-The web of one episode with pages gone, changed or put in.
-"""
+"""Blocked and shifted webs: no page is left that says the date, and each says the other one. The
+web of one episode with pages gone, changed or put in."""
 
 import asyncio
 import re

@@ -34,8 +34,7 @@ def _as(user, command, folder, *words, state_of=None):
 @pytest.mark.parametrize("command", ["study run", "study check", "resume"])
 def test_no_command_obeys_it_and_each_lists_what_it_asks_for(sent, command):
     done = _as("me", command, sent)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert len(done.stderr.splitlines()) == 1
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (2, "", 1)
     for asked in (
         "is not a study that you began here", "base_url http://127.0.0.1:9/v1 (address)",
         "(command); mcp_env", "MY_SECRET (key)", f"tasks.few.task {sent}/code.py:FAMILY (code)",

@@ -1,7 +1,5 @@
-"""From a query service's statements to rows: what is taken, and why the rest is left out.
-
-Pages of an import survive a failure, and only of the same import.
-"""
+"""From a query service's statements to rows: what is taken, and why the rest is left out. Pages of
+an import survive a failure, and only of the same import."""
 
 from datetime import date
 

@@ -1,7 +1,5 @@
-"""Tables of intervals are read as written, and their defects are named.
-
-One event table holds a whole world.
-"""
+"""Tables of intervals are read as written, and their defects are named. One event table holds a
+whole world."""
 
 from datetime import date
 

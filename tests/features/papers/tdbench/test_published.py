@@ -1,7 +1,5 @@
-"""A published set as its folder holds it: right, wrong, hostile.
-
-Each way in which a published set's database differed from its CSVs, proved from its rows.
-"""
+"""A published set as its folder holds it: right, wrong, hostile. Each way in which a published
+set's database differed from its CSVs, proved from its rows."""
 
 import csv
 import json
@@ -222,8 +220,7 @@ def test_the_reading_is_that_under_which_the_stored_rows_come_out(
 ):
     found = read(culture, entry(0, SELECT + condition, row("Inscribed", start, end)))
     (sample,) = samples(found)
-    assert found.questions[0].difference is None
-    assert found.proofs[0].reading.words == reading
+    assert (found.questions[0].difference, found.proofs[0].reading.words) == (None, reading)
     assert sample.gold == ("Inscribed",)
     assert (sample.golds[0].start, sample.golds[0].end) == ("2008-11", None)
 
@@ -249,8 +246,7 @@ def test_several_names_for_one_table_are_that_table(culture, source):
     name = "h." if " AS h" in source else ""
     sql = f"SELECT {name}Status, {name}Start FROM {source}"
     found = read(culture, entry(0, sql, {"Status": "Inscribed", "Start": "2008-11-04"}))
-    assert found.questions[0].difference is None
-    assert samples(found)[0].gold == ("Inscribed",)
+    assert (found.questions[0].difference, samples(found)[0].gold) == (None, ("Inscribed",))
 
 
 def test_of_two_files_of_one_name_each_is_tried(tmp_path):
