@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_env.models.text_protocol import FORM, REQUIRED, TextProtocol, in_text
+from agent_env.models.text_protocol import FORM, REQUIRED, RepairedCalls, TextProtocol, in_text
 from agent_env.protocols import ReplyOptions
 from agent_env.records.schema import Message, ToolCall, ToolSpec
-from agent_env.testing import ScriptedModel, answer
+from agent_env.testing import ScriptedModel, answer, calls
 from tests.fake_server.conversation import ScriptedAnswer
 from tests.fake_server.policies import in_text as speaks_text
 from tests.tables import tables
@@ -195,3 +195,60 @@ def test_whatever_a_tool_gives_the_other_side_reads_it_as_it_was(output, word):
     asyncio.run(speaks_text(policy)(turns, []))
     assert (heard[-1].role, heard[-1].content) == ("tool", output)
     assert json.loads(heard[-2].tool_calls[0].arguments) == {"word": word}
+
+
+# Calls that cannot be run as they were written are answered with the right form ------------------
+
+WORD = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
+WORDED = LOOKUP.model_copy(update={"parameters": WORD})
+FENCED = GOOD.replace("tool_call", "json")
+
+
+def asked(reply, most=1, protocol="native", tools=(WORDED,)):
+    inner = ScriptedModel([reply])
+    if protocol != "native":
+        inner = TextProtocol(inner, held=protocol == "schema")
+    return asyncio.run(RepairedCalls(inner, most, protocol).generate((USER,), tools))
+
+
+def cut(text):
+    return answer(text).model_copy(update={"finish_reason": "length"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "protocol", "words"),
+    [
+        (answer(FENCED), "native", 'fenced JSON). Call lookup as a tool, with arguments like {"wo'),
+        (cut(FENCED[:-9]), "native", "cut off at the length limit. Call lookup"),
+        (answer(FENCED.replace("lookup", "find_it")), "native", "Call lookup as a tool"),
+        (answer(RIGHT), "text", "this:\n```tool_call\n{"),
+        (cut(GOOD[:-5]), "text", "cut off at the length limit"),
+        (cut('{"step": {"tool": "lookup", "arguments": {"wo'), "schema", 'this:\n{"step": {"tool'),
+        (calls(("lookup", "word x")), "native", "not a JSON object. Call lookup as a tool"),
+    ],
+)
+def test_a_call_that_nobody_can_run_is_told_the_right_form(reply, protocol, words):
+    (call,) = asked(reply, protocol=protocol).message.tool_calls
+    assert words in call.problem
+    unread = reply.message.tool_calls if protocol == "native" else ()
+    assert asked(reply, 0, protocol).message.tool_calls == unread
+    assert asked(reply, protocol=protocol, tools=()).message.content == reply.message.content
+
+
+@pytest.mark.parametrize(
+    "reply", [answer("MY ANSWER: None"), calls(("lookup", "{}")), calls(("lookup", ""))]
+)
+def test_what_can_be_run_or_read_is_left_alone(reply):
+    assert asked(reply) == reply
+
+
+def test_so_many_are_answered_and_a_native_server_sees_texts_alone():
+    first = asked(answer(FENCED)).message
+    (call,) = first.tool_calls
+    inner = ScriptedModel([answer(""), answer(FENCED)])
+    heard = (USER, first, result("Error: no call", call.id))
+    again = asyncio.run(RepairedCalls(inner, 1).generate(heard, (WORDED,)))
+    assert again.message.tool_calls == ()
+    assert [(m.role, m.content, m.tool_calls) for m in inner.requests[0][0]] == [
+        ("user", "Which day?", ()), ("assistant", FENCED, ()), ("user", "Error: no call", ()),
+    ]  # fmt: skip
