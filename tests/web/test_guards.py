@@ -35,29 +35,25 @@ SAME_EVENT = [
 ]
 
 
+SAMPLES = {"three days": PUZZLE, "one day": ONE, "no day": puzzle(gold=())}
+
+
 @pytest.mark.parametrize(
     ("text", "sample", "seen"),
     [
-        *((text, PUZZLE, ("question",)) for text in LEAKS),
-        ("MY ANSWER: 1982-04-02, 1984-04-02, 1989-04-02", PUZZLE, ("answer",)),
-        ('{"id": 7, "x": ["1982-04-02", "1984-04-02", "1989-04-02"]}', PUZZLE, ("answer",)),
-        ("1982-04-02\n1984-04-02\n1989-04-02", PUZZLE, ("answer",)),
-        ("The solution is 1982-04-02.", ONE, ("answer",)),
-        ("Lösung: 1982-04-02", ONE, ("answer",)),
-        ("The war began on 1982-04-02.", ONE, ()),
-        ("The answer to the question of 1981 came late.\nIt was 1982-04-02.", ONE, ()),
-        ("MY ANSWER: 1982-04-02", PUZZLE, ()),
-        ("the answer", puzzle(gold=()), ()),
-        *((text, PUZZLE, ("instructions",)) for text in CASES["orders"]),
-        *((text, PUZZLE, ()) for text in [*SAME_EVENT, *CASES["prose"]]),
+        *((text, "three days", ["question"]) for text in LEAKS),
+        *((text, "three days", []) for text in SAME_EVENT),
+        *CASES["answers"],
+        *((text, "three days", []) for text in CASES["prose"]),
     ],
 )
-def test_the_puzzle_its_answer_and_orders_to_models_are_seen_and_nothing_else(text, sample, seen):
-    assert flags(text, sample) == seen
+def test_the_puzzle_and_its_answer_are_seen_and_nothing_else(text, sample, seen):
+    assert flags(text, SAMPLES[sample]) == tuple(seen)
 
 
 @pytest.mark.parametrize("text", CASES["orders"])
 def test_text_that_orders_a_model_about_is_seen_wherever_it_stands(text):
+    assert flags(text) == ("instructions",)
     assert flags(f"Some text before.\n{text}\nSome text after.") == ("instructions",)
     assert flags("Vorher steht viel Ünïcode. İ " * 300 + f"\n{text}") == ("instructions",)
 
