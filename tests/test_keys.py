@@ -1,7 +1,6 @@
 """Whose key goes where: by the command line, against servers that note what they are sent."""
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 
@@ -9,10 +8,9 @@ from agent_env.episodes.run_folder import RunFolder
 from agent_env.errors import ConfigError
 from agent_env.wiring.trust import own_plugins
 from agent_env.wiring.web import search_access
-from tests.commands import agent_env
+from tests.commands import agent_env, typed
 from tests.noting_server import noting_servers
 
-COMMON = ("time-puzzles", "--limit", "1", "--condition", "base", "--retries", "0")
 KEYS = {
     "OPENAI_API_KEY": "openai-0123456789",
     "COMPATIBLE_API_KEY": "compatible-0123456789",
@@ -36,16 +34,19 @@ def bearer(variable):
     return f"Bearer {KEYS[variable]}"
 
 
+def run(out, line, *values, **env):
+    """One puzzle under base, asked with all keys."""
+    common = "run time-puzzles --limit 1 --condition base --retries 0 --out {}"
+    return typed(f"{common} {line}", out, *values, env=KEYS | env)
+
+
 def test_three_models_at_three_addresses_each_see_only_their_own_key(tmp_path):
     with key_servers(3) as servers:
         a, b, c = servers
-        models = [f"compatible/{name}@{server.url}" for name, server in (("a", a), ("b", b))]
-        done = agent_env(
-            "run", *COMMON, "--model", models[0], "--model", models[1], "--model", "openai/gpt-5",
-            "--api-key-env", "compatible/a=A_SECRET", "--api-key-env", f"{models[1]}=B_SECRET",
-            "--tokenizer", "estimate", "--out", str(tmp_path / "runs"),
-            env=KEYS | {"OPENAI_BASE_URL": c.url},
-        )  # fmt: skip
+        models = "--model compatible/a@{} --model compatible/b@{} --model openai/gpt-5"
+        keys = "--api-key-env compatible/a=A_SECRET --api-key-env compatible/b@{}=B_SECRET"
+        line = f"{models} {keys} --tokenizer estimate"
+        done = run(tmp_path / "runs", line, a.url, b.url, b.url, OPENAI_BASE_URL=c.url)
     assert done.returncode == 0, done.stderr
     for server, key in zip(servers, ("A_SECRET", "B_SECRET", "OPENAI_API_KEY"), strict=True):
         assert server.seen - {""} == {bearer(key)}
@@ -57,8 +58,7 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
     with key_servers(2) as (a, b):
         models = [f"compatible/m@{server.url}" for server in (a, b)]
         out = tmp_path / "runs"
-        named = [part for model in models for part in ("--model", model)]
-        done = agent_env("run", *COMMON, *named, "--out", str(out), env=KEYS)
+        done = run(out, "--model {} --model {}", *models)
         assert done.returncode == 0, done.stderr
         folders = sorted(folder.name for folder in out.iterdir() if folder.is_dir())
         ports = sorted(str(server.server_address[1]) for server in (a, b))
@@ -79,15 +79,9 @@ def test_names_with_addresses_stand_in_folders_manifest_compare_and_resume(tmp_p
 
 def test_openais_key_goes_to_no_base_url(tmp_path):
     with key_servers(2) as (a, b):
-        both = agent_env(
-            "run", *COMMON, "--model", "openai/gpt-5", "--model", "compatible/x",
-            "--base-url", a.url, "--out", str(tmp_path / "both"),
-            env=KEYS | {"OPENAI_BASE_URL": b.url},
-        )  # fmt: skip
-        alone = agent_env(
-            "run", *COMMON, "--model", "openai/gpt-5", "--base-url", a.url,
-            "--out", str(tmp_path / "alone"), env=KEYS,
-        )  # fmt: skip
+        line = "--model openai/gpt-5 --model compatible/x --base-url {}"
+        both = run(tmp_path / "both", line, a.url, OPENAI_BASE_URL=b.url)
+        alone = run(tmp_path / "alone", "--model openai/gpt-5 --base-url {}", a.url)
     assert both.returncode == 0, both.stderr
     assert a.seen <= {bearer("COMPATIBLE_API_KEY"), ""}
     assert b.seen <= {bearer("OPENAI_API_KEY"), ""}
@@ -97,15 +91,13 @@ def test_openais_key_goes_to_no_base_url(tmp_path):
 
 def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_path):
     with key_servers(2) as (stranger, own):
-        env = KEYS | {"OPENAI_BASE_URL": own.url}
-        out = tmp_path / "run"
-        asked = ("--model", "openai/gpt-5", "--out", str(out))
-        assert agent_env("run", *COMMON, *asked, env=env).returncode == 0
+        env, out = {"OPENAI_BASE_URL": own.url}, tmp_path / "run"
+        assert run(out, "--model openai/gpt-5", **env).returncode == 0
         folder = RunFolder(out)
         parameters = folder.manifest.model_parameters | {"base_url": stranger.url}
         folder.change(model_parameters=parameters)
         next(out.rglob("*.1.jsonl")).unlink()
-        refused = agent_env("resume", str(out), "--trust-run", env=env)
+        refused = agent_env("resume", str(out), "--trust-run", env=KEYS | env)
     assert refused.returncode == 2
     assert stranger.seen == set()
 
@@ -114,11 +106,9 @@ def test_a_run_that_stored_a_base_url_for_openai_is_not_gone_on_with_there(tmp_p
 def test_a_redirect_carries_nothing_on(tmp_path, model):
     with key_servers(2) as (first, second):
         first.redirect = second.url
-        where = ("--base-url", first.url) if model == "compatible/m" else ()
-        done = agent_env(
-            "run", *COMMON, "--model", model, *where, "--no-preflight",
-            "--out", str(tmp_path / "run"), env=KEYS | {"OPENAI_BASE_URL": first.url},
-        )  # fmt: skip
+        where = f"--base-url {first.url}" if model == "compatible/m" else ""
+        line = f"--model {model} {where} --no-preflight"
+        done = run(tmp_path / "run", line, OPENAI_BASE_URL=first.url)
     assert done.returncode == 1
     trace = next((tmp_path / "run").rglob("*.1.jsonl")).read_text()
     assert f"a redirect to {second.url}" in trace
@@ -127,17 +117,17 @@ def test_a_redirect_carries_nothing_on(tmp_path, model):
 
 
 def test_a_judge_gets_the_key_that_is_named_and_the_servers_tokenizer_that_of_its_model(tmp_path):
-    out = str(tmp_path / "run")
+    out = tmp_path / "run"
     with key_servers(2) as (a, b):
-        asked = ("--model", f"compatible/a@{a.url}", "--tokenizer", "server", "--out", out)
-        unset = agent_env("run", *COMMON, *asked, "--api-key-env", "NOT_THERE", env=KEYS)
+        line = f"--model compatible/a@{a.url} --tokenizer server --api-key-env"
+        unset = run(out, f"{line} NOT_THERE")
         assert unset.returncode == 2
         assert "--api-key-env NOT_THERE: the variable is not set" in unset.stderr
-        assert (Path(out).exists(), a.seen) == (False, set())
-        done = agent_env("run", *COMMON, *asked, "--api-key-env", "A_SECRET", env=KEYS)
+        assert (out.exists(), a.seen) == (False, set())
+        done = run(out, f"{line} A_SECRET")
         assert done.returncode == 0, done.stderr
-        judge = ("--model", f"compatible/b@{b.url}", "--api-key-env", "B_SECRET")
-        agent_env("episodes", "judge", out, *judge, env=KEYS)
+        judge = "episodes judge {} --model compatible/b@{} --api-key-env B_SECRET"
+        typed(judge, out, b.url, env=KEYS)
     assert a.seen <= {bearer("A_SECRET"), ""}
     assert b.seen - {""} == {bearer("B_SECRET")}
 
@@ -161,10 +151,9 @@ def test_nothing_of_openais_account_goes_to_another_server(tmp_path):
         "OPENAI_CUSTOM_HEADERS": "X-Team: canary\nAuthorization: Bearer canary",
     }
     with key_servers(2) as (other, openai):
-        env = KEYS | account | {"OPENAI_BASE_URL": openai.url}
+        env = account | {"OPENAI_BASE_URL": openai.url}
         for model in (f"compatible/m@{other.url}", "openai/gpt-5"):
-            out = ("--out", str(tmp_path / model.partition("/")[0]))
-            done = agent_env("run", *COMMON, "--model", model, *out, env=env)
+            done = run(tmp_path / model.partition("/")[0], f"--model {model}", **env)
             assert done.returncode == 0, done.stderr
     assert other.seen <= {bearer("COMPATIBLE_API_KEY"), ""}
     assert "canary" not in other.headers

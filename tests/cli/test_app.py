@@ -17,7 +17,7 @@ from agent_env.extras import EXTRAS
 from agent_env.testing import puzzle
 from agent_env.wiring.models import make_model
 from agent_env.wiring.trust import own_plugins
-from tests.commands import agent_env, run_puzzles, running, serving
+from tests.commands import agent_env, run_puzzles, running, serving, typed
 from tests.fake_server import serve
 
 TRACE = "episodes/explicit/tp-1-00001.1.jsonl"
@@ -67,10 +67,10 @@ def test_a_dataset_is_asked_instead_and_filtered_up_to_the_limit(tmp_path):
     file = tmp_path / "own.jsonl"
     samples = [puzzle("one"), puzzle("two", [])]
     file.write_text("".join(sample.model_dump_json() + "\n" for sample in samples))
-    done = agent_env(
-        "run", "time-puzzles", "--dataset", str(file), "--where", "solution_count=0",
-        "--condition", "base", "--out", str(tmp_path / "run"), "--json",
-    )  # fmt: skip
+    asked = (
+        "run time-puzzles --dataset {} --where solution_count=0 --condition base --json --out {}"
+    )
+    done = typed(asked, file, tmp_path / "run")
     assert json.loads(done.stdout)["conditions"]["base"]["episodes"] == 1
     manifest = json.loads((tmp_path / "run/run.json").read_text())
     assert (manifest["dataset"], manifest["where"]) == ("own.jsonl", ["solution_count=0"])

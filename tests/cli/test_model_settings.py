@@ -1,6 +1,5 @@
 """Keys and settings of a model: a key is kept nowhere, and what cannot be is named beforehand."""
 
-import asyncio
 import sqlite3
 
 import pytest
@@ -38,21 +37,18 @@ ECHOES = {
 
 @pytest.mark.parametrize(("model", "stream"), [("compatible/m", True), ("openai/m", False)])
 @pytest.mark.parametrize("echo", ECHOES)
-def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
+async def test_a_planted_key_is_in_no_file_and_no_message_whatever_the_server_echoes(
     tmp_path, capfd, echo, stream, model
 ):
     lines = []
-
-    async def go():
-        async with RawServer(ECHOES[echo]) as server:
-            asked = RunOptions(
-                task="time-puzzles", limit=1, conditions=("base",), model=model,
-                limits={"time_s": 0.3}, out=tmp_path / "run",
-                parameters={"stream": stream}, **at(server.url, model),
-            )  # fmt: skip
-            return await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
-
-    ((episode, _),) = score_folder(asyncio.run(go()), lines.append)
+    async with RawServer(ECHOES[echo]) as server:
+        asked = RunOptions(
+            task="time-puzzles", limit=1, conditions=("base",), model=model,
+            limits={"time_s": 0.3}, out=tmp_path / "run", parameters={"stream": stream},
+            **at(server.url, model),
+        )  # fmt: skip
+        run = await start_run(asked, Listener(lines.append, QUIET.begin, QUIET.end))
+    ((episode, _),) = score_folder(run, lines.append)
     files = [file for file in (tmp_path / "run").rglob("*") if file.is_file()]
     assert {"run.json", "tp-1-00001.1.jsonl"} <= {file.name for file in files}
     assert [file for file in files if KEY.encode() in file.read_bytes()] == []

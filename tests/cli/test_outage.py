@@ -14,7 +14,7 @@ from tests.commands import running
 from tests.fake_server import serve
 
 
-def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_path):
+async def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_path):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
@@ -30,7 +30,9 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
         out=tmp_path / "run", base_url=f"http://127.0.0.1:{port}/v1", concurrency=4,
     )  # fmt: skip
 
-    async def go():
+    words = ("--latency", "0.1", "--port", str(port))
+    with running(*words, module="tests.fake_server") as server:
+        assert server.stdout.readline().startswith("http://")
         listener = Listener(notes.append, lambda f, n: None, on_end)
         going = asyncio.ensure_future(start_run(asked, listener))
         while not any("waits for its server" in note for note in notes):
@@ -39,15 +41,10 @@ def test_a_server_that_is_killed_in_mid_run_and_comes_back_loses_nothing(tmp_pat
         await asyncio.sleep(0.5)  # it stays away
         async with serve(Reference(), port=port):
             await going
-
-    words = ("--latency", "0.1", "--port", str(port))
-    with running(*words, module="tests.fake_server") as server:
-        assert server.stdout.readline().startswith("http://")
-        asyncio.run(go())
     assert ended == {"answered": 16}
     assert [note.split(" after ")[0] for note in notes][-1] == "the server is back"
     episodes = list(episodes_of(Run(tmp_path / "run"), print))
     assert {episode.status for episode in episodes} == {"finished"}
     assert 1 <= sum(episode.failed_calls for episode in episodes) <= 4 * 3
-    played = asyncio.run(replay(Run(tmp_path / "run"), ReplayOptions(), print))
+    played = await replay(Run(tmp_path / "run"), ReplayOptions(), print)
     assert {one.verdict for one in played} == {"same"}

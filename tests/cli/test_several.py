@@ -14,10 +14,8 @@ def finished(run):
 
 
 def test_a_model_that_fails_does_not_keep_the_next_from_its_turn_and_each_is_told(tmp_path):
-    done = agent_env(
-        *ASK, "--model", "compatible/x", "--model", "reference", "--base-url", NOBODY,
-        "--retry-time-s", "0.5", "--out", "both", cwd=tmp_path,
-    )  # fmt: skip
+    words = f"--model compatible/x --model reference --base-url {NOBODY} --retry-time-s 0.5".split()
+    done = agent_env(*ASK, *words, "--out", "both", cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     assert finished(tmp_path / "both/x") == 0
     assert finished(tmp_path / "both/reference") == 3

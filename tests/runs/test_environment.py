@@ -2,7 +2,7 @@
 
 import runpy
 import sys
-from dataclasses import replace
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -13,31 +13,26 @@ from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.run import Run
 from agent_env.runs.scores.score import score_folder
 from tests import ROOT
-from tests.loops import in_loop
 
 EXAMPLE = ROOT / "examples" / "drive.py"
 
 
-@in_loop
-async def _with(options, use):
-    folder = await make_environment(options)
+async def _folder(path):
+    asked = {"conditions": ("explicit+cal",), "limit": 1, "out": path}
+    return await make_environment(RunOptions("time-puzzles", **asked))
+
+
+@asynccontextmanager
+async def _opened(folder):
+    """The environment, and an episode of its first sample."""
     async with open_environment(folder) as environment:
-        return await use(environment)
-
-
-def _options(path, **changes):
-    options = RunOptions("time-puzzles", conditions=("explicit+cal",), limit=1, out=path)
-    return replace(options, **changes)
+        yield environment, environment.episode(environment.samples[0].id)
 
 
 def _calls(*ids):
     arguments = '{"calendar": "hebrew", "date": "2024-01-01"}'
     asked = tuple(ToolCall(id=i, name="calendars", arguments=arguments) for i in ids)
     return Message(role="assistant", tool_calls=asked)
-
-
-async def _first(environment):
-    return environment.episode(environment.samples[0].id)
 
 
 def test_the_example_earns_the_reward_of_right_answers(tmp_path, monkeypatch, capsys):
@@ -50,9 +45,8 @@ def test_the_example_earns_the_reward_of_right_answers(tmp_path, monkeypatch, ca
     assert [episode.model for episode, _ in score_folder(run, print)] == ["policy"] * 4
 
 
-def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
-    async def use(environment):
-        episode = await _first(environment)
+async def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
+    async with _opened(await _folder(tmp_path / "r")) as (_, episode):
         turn = await episode.reset()
         assert (turn.done, turn.reward, turn.tool_choice) == (False, None, "required")
         assert [tool.name for tool in turn.tools] == ["calendars"]
@@ -61,25 +55,21 @@ def test_a_reply_with_a_call_is_followed_by_the_tool_s_result(tmp_path):
         turn = await episode.step("MY ANSWER: 1066-10-14")
         assert (turn.done, turn.reward, turn.new, turn.episode.tool_calls) == (True, 0.0, (), 2)
 
-    _with(_options(tmp_path / "r"), use)
-
 
 async def test_a_folder_opened_again_goes_on_counting(tmp_path):
-    folder, repeats = await make_environment(_options(tmp_path / "r")), []
+    folder, repeats = await _folder(tmp_path / "r"), []
     for _ in range(2):
-        async with open_environment(folder) as environment:
-            episode = await _first(environment)
+        async with _opened(folder) as (_, episode):
             await episode.reset()
-            turn = await episode.step("MY ANSWER: None")
-            repeats.append(turn.episode.repeat)
+            repeats.append((await episode.step("MY ANSWER: None")).episode.repeat)
     assert repeats == [1, 2]
 
 
-def test_wrong_use_is_refused_in_words_and_an_episode_given_up_stays_unfinished(tmp_path):
-    async def use(environment):
+async def test_wrong_use_is_refused_in_words_and_an_episode_given_up_stays_unfinished(tmp_path):
+    folder = await _folder(tmp_path / "r")
+    async with _opened(folder) as (environment, episode):
         with pytest.raises(ConfigError, match="no sample nobody"):
             environment.episode("nobody")
-        episode = await _first(environment)
         with pytest.raises(ConfigError, match="has not begun"):
             await episode.step("x")
         await episode.reset()
@@ -88,7 +78,4 @@ def test_wrong_use_is_refused_in_words_and_an_episode_given_up_stays_unfinished(
         with pytest.raises(ConfigError, match="role assistant"):
             await episode.step(Message(role="user", content="x"))
         await episode.close()
-        return environment.folder
-
-    scored = score_folder(_with(_options(tmp_path / "r"), use), print)
-    assert [episode.status for episode, _ in scored] == ["unfinished"]
+    assert [episode.status for episode, _ in score_folder(folder, print)] == ["unfinished"]

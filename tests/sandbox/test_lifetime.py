@@ -79,34 +79,26 @@ def test_a_killed_harness_leaves_no_container_after_the_next_start(docker_host):
     assert [label for label in labels if f" {pid}-" in label] == []
 
 
-def test_a_dead_fork_server_fails_new_sessions_and_leaves_open_ones_alone():
-    async def scenario():
-        backend = await make("namespaces", LIMITS, None)
-        async with backend, backend.session() as session:
-            backend._server.kill()
-            await backend._server.wait()
-            with pytest.raises(SandboxError, match="fork server"):
-                await backend.session().__aenter__()
-            return (await session.run("6 * 7", 5)).value
-
-    assert asyncio.run(scenario()) == "42"
+async def test_a_dead_fork_server_fails_new_sessions_and_leaves_open_ones_alone():
+    backend = await make("namespaces", LIMITS, None)
+    async with backend, backend.session() as session:
+        backend._server.kill()
+        await backend._server.wait()
+        with pytest.raises(SandboxError, match="fork server"):
+            await backend.session().__aenter__()
+        assert (await session.run("6 * 7", 5)).value == "42"
 
 
-def test_a_killed_engine_is_a_sandbox_error_that_names_it(tmp_path, docker_host):
+async def test_a_killed_engine_is_a_sandbox_error_that_names_it(tmp_path, docker_host):
     """The engine is reached through a door that is shut: for the harness, that is a dead engine."""
     door = tmp_path / "door.sock"
-
-    async def scenario():
-        async with Door(door, docker_host.removeprefix("unix://")) as engine:
-            backend = await make("docker", LIMITS, f"unix://{door}")
-            async with backend, backend.session() as session:
-                assert (await session.run("1", 5)).value == "1"
-                engine.shut()
-                with pytest.raises(SandboxError) as caught:
-                    await session.run("1", 5)
-                return str(caught.value)
-
-    assert f"Docker at unix://{door} could not" in asyncio.run(scenario())
+    async with Door(door, docker_host.removeprefix("unix://")) as engine:
+        backend = await make("docker", LIMITS, f"unix://{door}")
+        async with backend, backend.session() as session:
+            assert (await session.run("1", 5)).value == "1"
+            engine.shut()
+            with pytest.raises(SandboxError, match=f"Docker at unix://{door} could not"):
+                await session.run("1", 5)
 
 
 class Door:

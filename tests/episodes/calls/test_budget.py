@@ -26,42 +26,34 @@ NEED = 384 // 4 + 4 + FIRST_OUTPUT
 """What is reserved for it at first."""
 
 
-def no_room(budget):
+async def no_room(budget):
     """Why the next call does not begin."""
-
-    async def go():
+    with pytest.raises(RunStopped) as found:
         async with budget.share(ASKED, []):
             raise AssertionError("there is room")
-
-    with pytest.raises(RunStopped) as found:
-        asyncio.run(go())
     return found.value.reason, str(found.value)
 
 
-def test_limits_go_by_a_first_guess_and_by_prices_of_what_was_used_or_failed_calls_may_have_cost():
-    reason, text = no_room(RunBudget(RunLimits(tokens=NEED - 1)))
+async def test_limits_go_by_a_first_guess_and_by_what_was_used_or_failed_calls_may_have_cost():
+    reason, text = await no_room(RunBudget(RunLimits(tokens=NEED - 1)))
     assert (reason, f"the run has used 0 of its {NEED - 1} tokens" in text) == ("tokens", True)
     budget = RunBudget(RunLimits(cost_usd=0.001), PRICED)
     budget.spend(Usage(input_tokens=500, output_tokens=40))
     assert budget.cost_usd == pytest.approx(0.0009)
-    reason, text = no_room(budget)
+    reason, text = await no_room(budget)
     assert (reason, "has cost 0.0009 of its 0.001 USD" in text) == ("cost", True)
     failed = RunBudget(RunLimits(cost_usd=0.01), PRICED)
     failed.hold(Usage(input_tokens=500, output_tokens=940))
-    assert "cost 0.0000 of its 0.01 USD, and up to 0.0099 by" in no_room(failed)[1]
+    assert "cost 0.0000 of its 0.01 USD, and up to 0.0099 by" in (await no_room(failed))[1]
 
 
-def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named():
+async def test_what_a_failed_call_may_have_cost_stays_taken_and_is_named():
     """A provider bills a reply that never arrived; the limit must not be spent a second time."""
     budget = RunBudget(RunLimits(tokens=2 * NEED - 1))
-
-    async def fail():
-        async with budget.share(ASKED, []) as share:
-            share.held = share.needed
-
-    asyncio.run(fail())
+    async with budget.share(ASKED, []) as share:
+        share.held = share.needed
     assert (budget.tokens, budget.held_tokens) == (0, NEED)
-    assert no_room(budget)[1] == (
+    assert (await no_room(budget))[1] == (
         f"the run has used 0 of its {2 * NEED - 1} tokens, and up to {NEED} by calls that"
         f" failed or wait in batches; the next call may need {NEED}"
     )
