@@ -1,6 +1,5 @@
 """The query service's client, against a server on loopback that answers SPARQL 1.1 results."""
 
-import asyncio
 import json
 import re
 import time
@@ -13,6 +12,7 @@ from agent_env.errors import ConfigError, SearchError
 from agent_env.features.facts.wikidata import QueryService, import_wikidata, parse_kinds
 from agent_env.web.providers.client import Patience
 from agent_env.wiring.trust import own_call
+from tests.models import raw_server
 
 ENTITY = "http://www.wikidata.org/entity/"
 NOW = date(2026, 1, 31)
@@ -30,29 +30,24 @@ def results(rows):
 
 
 def reply(body, status="200 OK", headers="", kind="sparql-results+json"):
-    head = f"HTTP/1.1 {status}\r\nContent-Type: application/{kind}\r\n{headers}"
-    return f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
+    closing = f"{headers}Connection: close\r\n"
+    return raw_server.reply(body, status, f"application/{kind}", closing)
 
 
-class FakeService:
+class FakeService(raw_server.RawServer):
     """Knows battles Q1, Q2, … with one day each; gives `troubles` first, by number of request."""
 
+    path = "/sparql"
+
     def __init__(self, battles, troubles=None):
+        super().__init__()
         self.battles, self.troubles = battles, dict(troubles or {})
-        self.queries, self.held, self.heads = [], [], []
-
-    async def __aenter__(self):
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/sparql"
-        return self
-
-    async def __aexit__(self, *exc):
-        self._server.close()
+        self.queries, self.held, self.sent = [], [], []
 
     async def _serve(self, reader, writer):
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         length = int(re.search(r"content-length: (\d+)", head, re.I)[1])
-        self.heads.append(head)
+        self.sent.append(head)
         self.queries.append(parse_qs((await reader.readexactly(length)).decode())["query"][0])
         trouble = self.troubles.pop(len(self.queries), None)
         if trouble == b"hang":
@@ -112,8 +107,8 @@ async def test_pages_make_one_table_at_the_servers_own_time(tmp_path):
     afters = [re.search(r'> "(.*)"', query)[1] for query in lists]
     assert afters == ["", f"{ENTITY}Q11", f"{ENTITY}Q13"]
     assert "wdt:P31/wdt:P279* wd:Q178561" in lists[0]
-    assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.heads[0], re.I)
-    assert "accept: application/sparql-results+json" in service.heads[0].lower()
+    assert re.search(r"user-agent: agent-env/[\d.]+ \(me@x\.example\)", service.sent[0], re.I)
+    assert "accept: application/sparql-results+json" in service.sent[0].lower()
     done, service = await build(tmp_path, limit=3)
     assert (done.events, done.pages, len(service.queries)) == (3, 2, 4)
     busy = reply(b"Too many requests", "429 Too Many Requests", "Retry-After: 1\r\n", "text")
