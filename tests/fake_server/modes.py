@@ -291,16 +291,6 @@ def join_pieces(blocks):
     return joined
 
 
-Demand = Literal["none", "calls", "calls of this turn", "tools"]
-"""Which assistant messages must carry their reasoning: those with calls, those with calls since
-the last user message, or all of a request that offers tools."""
-Structured = Literal["held", "strict", "whole reply", "unread", "refused"]
-"""`held`: the text has it, beside tools. `strict`: and the schema must be one of the provider's
-strict mode. `whole reply`: no tool is called beside it. `unread`: the same, and nothing over the
-Responses API. `refused`: the server has none."""
-ErrorStyle = Literal["openai", "gemini", "vllm", "llama.cpp", "mistral"]
-"""How errors over OpenAI's two APIs are written."""
-
 WORSE = (
     "{field} of messages[{index}] is {fault}: it must be passed back complete and unmodified"
     " (the provider would go on with a worse reply; the fake server refuses)"
@@ -309,43 +299,28 @@ WORSE = (
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One provider's or server's rules."""
+    """One provider's or server's rules; modes.toml says what each field means."""
 
     about: str
     reasoning: Any = None
-    """How reasoning is written; None for plain text in `reasoning` where the policy gives some."""
     split: Any = None
-    """The same for requests with `reasoning_split`."""
     field: str = "reasoning"
-    """The field that errors name."""
-    demand: Demand = "none"
+    demand: str = "none"
     missing: str = WORSE
     altered: str = WORSE
-    refuses_echo: Literal["400", "422"] | None = None
-    """The status with which reasoning in a request is refused; None where it is not."""
-    forced_choice: Literal["obeyed", "ignored"] = "obeyed"
-    """What becomes of tool_choice `required` or a tool's name."""
+    refuses_echo: str | None = None
+    forced_choice: str = "obeyed"
     refuses_forced: str | None = None
-    """The error for a forced tool choice while thinking is on."""
     strict_fields: bool = False
-    """Whether unknown fields of a request are refused."""
     forbids: frozenset[str] = frozenset()
-    """Fields of a request that are refused, status 422."""
-    stop: Literal["obeyed", "refused"] = "obeyed"
-    """What becomes of stop sequences."""
+    stop: str = "obeyed"
     user_after_tool: str | None = None
-    """The error for a user's message behind a tool's."""
     short_ids: bool = False
-    """Whether ids of calls are nine letters or digits, and others are refused."""
     has_gaps: bool = False
-    """Whether every second reply has no reasoning: null in its field, which must come back."""
-    cache: Literal["none", "litellm", "openrouter"] = "none"
-    """As whose usage the tokens of a prompt cache are told."""
-    token_limit: Literal["any", "max_completion_tokens"] = "any"
-    """The name that the length limit must have."""
-    structured: Structured = "held"
-    """What becomes of a request's JSON schema."""
-    error_style: ErrorStyle = "openai"
+    cache: str = "none"
+    token_limit: str = "any"
+    structured: str = "held"
+    error_style: str = "openai"
 
 
 def _read_modes():
