@@ -12,28 +12,9 @@ import pytest
 
 from tests.package_patterns import in_module, package_patterns
 from tests.slow_patterns import slow_attack
+from tests.tables import tables
 
-CUT = {
-    "agent_env.families.temp_answers.scoring.time_parser._RANGE": "lines of 1,000 characters",
-    "agent_env.features.answers.date_answers._DATE": "answers are cut to answer_parts.LONGEST",
-}
-"""Slow by a constant factor, on a text that is cut before; their time must still be linear."""
-FROM_ARGUMENTS = {
-    "agent_env.features.agents.proxy": "the paths of its APIs",
-    "agent_env.wiring.models": "beginnings of names and keys of the package's APIs",
-    "agent_env.models.text_protocol": "escaped",
-    "agent_env.features.local_models.process": "a table of plain words, on lines of a log's end",
-    "agent_env.families.traveler.reference": "escaped",
-    "agent_env.families.time_puzzles.texts": "a table of forms; its own test attacks them",
-    "agent_env.families.temp_answers.reference_sums": "a table of wordings, on a cut text",
-    "agent_env.families.temp_answers.scoring.time_answers": "escaped",
-    "agent_env.features.facts.event_facts": "escaped",
-    "agent_env.families.tdbench.reading": "wordings of the package, matched as a whole",
-    "agent_env.features.extraction.wording": "wordings of the package, matched as a whole",
-    "agent_env.temporal.written": "each caller's forms, attacked where a module holds them",
-    "agent_env.web.guards": "escaped",
-}
-"""Modules with a call to `re` whose pattern only the run time knows, and what it is made of."""
+CUT, FROM_ARGUMENTS = (tables(__file__)[name] for name in ("cut", "from_arguments"))
 
 
 def test_no_pattern_of_the_package_is_slow_and_those_not_in_the_source_are_listed():

@@ -18,6 +18,7 @@ from agent_env.permits import NOTHING, Permit
 from agent_env.records.reach import Reach
 from agent_env.tasks.tool_registry import TOOLS
 from agent_env.wiring.trust import own_call
+from tests.tables import tables
 
 ROOT = Path(agent_env.__file__).parent
 POWERS = re.compile(
@@ -44,60 +45,8 @@ ASK = {
     "wiring/web.py": {"os.environ"},
 }
 """Modules that act outside, each behind a permit that it takes."""
-CONFINED = {
-    "lifeline.py": {"ctypes.CDLL", "os.execvp"},
-    "sandbox/bubblewrap.py": {"asyncio.create_subprocess_exec"},
-    "sandbox/process_finder.py": {"ctypes.CDLL"},
-    "sandbox/cgroups.py": {"subprocess.Popen"},
-    "sandbox/clock.py": {"ctypes.CDLL"},
-    "sandbox/docker.py": {"asyncio.open_connection", "docker.APIClient", "socket.socket"},
-    "sandbox/forked.py": {"asyncio.create_subprocess_exec", "asyncio.open_connection"},
-    "sandbox/forkserver.py": {"socket.socket"},
-    "sandbox/kernel.py": {"ctypes.CDLL"},
-    "sandbox/launcher.py": {"os.execve"},
-    "sandbox/layout.py": {"asyncio.create_subprocess_exec"},
-    "sandbox/notebook.py": {"builtins.eval", "builtins.exec"},
-    "sandbox/probe.py": {"socket.socket"},
-    "sandbox/program.py": {"os.execvpe", "socket.socket"},
-    "sandbox/programs.py": {"asyncio.create_subprocess_exec", "socket.socket"},
-    "sandbox/stage.py": {"os.execve"},
-    "web/fetch_request.py": {"httpx.AsyncHTTPTransport"},
-    "worker/child.py": {"ctypes.CDLL", "socket.socket"},
-    "worker/host.py": {"os.environ", "subprocess.Popen"},
-}
-"""Parts of the sandboxes and of the confined worker, and the request of the fetcher, which asks."""
-OWN = {
-    "cli/docs.py": {"os.environ", "webbrowser.open"},
-    "features/viewer/cli.py": {"webbrowser.open"},
-    "features/serve/hosting.py": {"os.environ", "socket.socket"},
-    "features/agents/process_loop.py": {"os.environ"},
-    "runs/servers/probe.py": {"os.environ"},
-    "features/ray/engine.py": {"os.environ"},
-    "runs/screen/terminal.py": {"os.environ"},
-    "sandbox/rootfs.py": {"docker.APIClient", "os.environ"},
-    "testing/family.py": {"os.environ", "subprocess.run"},
-    "testing/sandbox.py": {"os.environ"},
-    "wiring/sandboxes.py": {"os.environ"},
-    "wiring/trust.py": {"os.environ"},
-}
-"""What the command line names, or settings of this machine: nothing of a folder."""
-DATABASES = {
-    "episodes/rerun/fork.py": {"sqlite3.connect"},
-    "episodes/calls/reply_cache.py": {"sqlite3.connect"},
-    "episodes/index.py": {"sqlite3.connect"},
-    "episodes/index_pages.py": {"sqlite3.connect"},
-    "episodes/trace/texts.py": {"sqlite3.connect"},
-    "features/papers/tdbench/published_sql.py": {"sqlite3.connect"},
-    "families/tdbench/shift.py": {"sqlite3.connect"},
-    "families/tdbench/sql.py": {"duckdb.connect", "sqlite3.connect"},
-    "features/facts/tables/table_files.py": {"duckdb.connect", "sqlite3.connect"},
-    "web/full_text.py": {"sqlite3.connect"},
-    "web/page_store.py": {"sqlite3.connect"},
-    "web/store_file.py": {"sqlite3.connect"},
-    "worker/sql.py": {"sqlite3.connect"},
-}
-"""A database can have other files read or deleted: these are in memory, only read, closed to other
-files, or their journals are looked at first."""
+OTHERS = {name: set(how) for part in tables(__file__).values() for name, how in part.items()}
+"""Modules that act outside without one; the file says why."""
 OUR_MODULES = {
     "__init__.py", "extras.py", "sdk/__init__.py", "analysis/statistics/__init__.py", "cli/tree.py",
     "cli/options.py", "tasks/tool_registry.py",
@@ -200,7 +149,7 @@ def users(*functions):
 
 def test_what_acts_outside_stands_in_the_list_of_those_that_ask_for_a_permit():
     found = {name: source.powers for name, source in sources().items() if source.powers}
-    assert found == ASK | CONFINED | OWN | DATABASES
+    assert found == ASK | OTHERS
     for name in ASK:
         assert sources()[name].arguments & {"permit", "plugins"}, name
 

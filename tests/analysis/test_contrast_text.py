@@ -8,6 +8,7 @@ from agent_env.analysis.contrast_text import contrast_mistakes, parse_contrasts,
 from agent_env.analysis.study import Arm
 from agent_env.errors import ConfigError
 from agent_env.records.schema import Condition
+from tests.tables import tables
 
 
 def arms(models, conditions):
@@ -82,20 +83,7 @@ def test_differences_mistakes_and_names():
         parse_contrasts(["medium:small"], logs)
 
 
-@pytest.mark.parametrize(("text", "why"), [
-    ("web", "'web' is one condition; write AFTER:BEFORE"),
-    ("web:bse", "no condition 'bse'"),
-    ("wbe:bse", "no condition 'wbe', no condition 'bse'"),
-    ("web:", "a side is empty"),
-    ("", "a side is empty"),
-    ("web:web", "it compares a condition with itself"),
-    ("web@A:web", "only some conditions name their model; name it for all, or for a whole part, "
-                  "as in (web:base)@MODEL"),
-    ("web@D:web@A", "no model 'D'"),
-    ("(web:base", "its parenthesis is not closed"),
-    ("(web:base)x:python", "'x' after a parenthesis; write @MODEL or nothing there"),
-    ("(web@A:base@A)@B", "'@B' after a parenthesis that names its models already"),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "why"), tables(__file__)["mistakes"].items())
 def test_each_mistake_is_named(text, why):
     assert contrast_mistakes([text], TWO) == {text: why}
 

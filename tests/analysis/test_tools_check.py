@@ -8,6 +8,7 @@ from agent_env.records.manifest import Preflight
 from agent_env.records.schema import Condition, Score
 from tests.ended import ended
 from tests.ended import manifest as plain_manifest
+from tests.tables import tables
 
 BASE = Condition(name="base")
 WEB = Condition(name="web", tools=("web_search",), first_step="required")
@@ -101,21 +102,8 @@ def test_calls_are_counted_and_the_table_says_what_is_wrong():
     assert problem == f"web: {alike}; the server may drop them."
 
 
-@pytest.mark.parametrize(
-    ("before", "seen", "notice"),
-    [
-        ("smollm2", [("smollm2",), ("smollm2",)], None),
-        (None, [("smollm2",), ()], None),
-        ("smollm2", [], None),
-        ("smollm2", [("smollm2",), ("smollm2", "other"), ("smollm2",)],
-         "the server changed its model: answered by smollm2 in 3 episodes, other in 1 episodes; "
-         "the preflight saw smollm2"),
-        ("smollm2", [("other",)],
-         "the server changed its model: answered by other in 1 episodes; the preflight saw "
-         "smollm2"),
-        ("gpt-4o", [("gpt-4o",)], "asked for smollm2, answered by gpt-4o"),
-    ],
-)  # fmt: skip
-def test_another_model_is_said(before, seen, notice):
-    tried = Preflight(at="", model="compatible/smollm2", served_model=before)
-    assert served_notice(manifest(BASE, preflights=(tried,)), seen) == notice
+@pytest.mark.parametrize("case", tables(__file__)["served"])
+def test_another_model_is_said(case):
+    tried = Preflight(at="", model="compatible/smollm2", served_model=case.get("before"))
+    seen = list(map(tuple, case["seen"]))
+    assert served_notice(manifest(BASE, preflights=(tried,)), seen) == case.get("notice")

@@ -67,27 +67,20 @@ async def test_two_runs_go_on_at_once_in_one_loop_and_a_third_without_await(tmp_
     assert [result.verdict for run in runs for result in run.replay()] == ["same"] * 3
 
 
-def test_a_cancelled_run_says_how_to_go_on(run, capsys):
+async def test_a_cancelled_run_says_how_to_go_on(run, capsys):
     next(run.path.glob("episodes/web/*.jsonl")).unlink()
-
-    async def main():
+    with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
             await run.resume(accept_changes=True)
-
-    with pytest.raises(TimeoutError):
-        asyncio.run(main())
     last = capsys.readouterr().err.splitlines()[-1]
     assert last == f"Stopped. Continue with: agent-env resume {run.path}"
-    assert len(list(asyncio.run(run.resume(progress=False)).episodes(status="finished"))) == 5
+    assert len(list((await run.resume(progress=False)).episodes(status="finished"))) == 5
 
 
-def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
-    async def main():
-        ae.run_sync("time-puzzle")
-
+async def test_an_error_of_a_run_without_await_is_the_same_below_a_running_loop():
     error = "unknown task 'time-puzzle'; did you mean time-puzzles"
     with pytest.raises(ae.ConfigError, match=error):
-        asyncio.run(main())
+        ae.run_sync("time-puzzle")
 
 
 async def test_one_folder_is_run_once_at_a_time(run):

@@ -24,6 +24,7 @@ from agent_env.runs.scores.score import score_folder
 from agent_env.runs.start import run_episodes, start_run
 from tests.commands import agent_env as command
 from tests.fake_server import FakeServer, script_policy, serve
+from tests.loops import in_loop
 from tests.models.raw_server import KEY
 from tests.plans import QUIET, finished
 
@@ -58,16 +59,14 @@ def run(out, **options):
     return score_folder(finished(out, **ALL | options), print)
 
 
-def run_served(out, server, **options):
+@in_loop
+async def run_served(out, server, **options):
     """The scored episodes of one puzzle under `web`, or of what the options say."""
     asked = {"model": "compatible/m", "limit": 1, "conditions": ("web",), "out": out} | options
-
-    async def go():
-        async with server:
-            where = at(server.url, asked["model"])
-            return await start_run(RunOptions("time-puzzles", **(where | asked)), QUIET)
-
-    return score_folder(asyncio.run(go()), print)
+    async with server:
+        where = at(server.url, asked["model"])
+        run = await start_run(RunOptions("time-puzzles", **(where | asked)), QUIET)
+    return score_folder(run, print)
 
 
 def at(url, model):

@@ -83,11 +83,12 @@ def test_what_was_seen_stands_in_run_json_and_its_tokens_count_against_the_limit
     assert {probe["max_tokens"] for probe in list(server.recent)[:2]} == {256}
     folder = Run(tmp_path / "run")
 
+    @in_loop
     async def spent():
         async with AsyncExitStack() as stack:
             return open_calls(folder, folder.manifest, 1, stack, print).budget.tokens
 
-    assert asyncio.run(spent()) == 2 * (31 + 5) + 2 * (631 + 5)
+    assert spent() == 2 * (31 + 5) + 2 * (631 + 5)
 
 
 def test_a_run_whose_tools_are_dropped_is_refused_unless_it_runs_anyway_and_is_marked(tmp_path):

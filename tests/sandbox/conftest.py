@@ -39,14 +39,22 @@ class Bench:
     backend: SandboxBackend
     run: Callable[[Awaitable[Any]], Any]
 
-    def calls(self, *codes, timeout_s=10.0):
+    def in_session(self, use, day=None):
+        """What the coroutine function gives of a fresh session."""
+
+        async def used():
+            async with self.backend.session(day) if day else self.backend.session() as session:
+                return await use(session)
+
+        return self.run(used())
+
+    def calls(self, *codes, timeout_s=10.0, day=None):
         """The results of calls in one fresh session."""
 
-        async def made():
-            async with self.backend.session() as session:
-                return [await session.run(code, timeout_s) for code in codes]
+        async def made(session):
+            return [await session.run(code, timeout_s) for code in codes]
 
-        return self.run(made())
+        return self.in_session(made, day)
 
     def processes(self):
         """Processes of sessions, and the kernel's letter: S and R run, T is stopped, Z is dead."""

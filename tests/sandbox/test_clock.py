@@ -110,11 +110,7 @@ def bench():
 
 
 def values(bench, *codes, today=DAY):
-    async def called():
-        async with bench.backend.session(today) as session:
-            return [await session.run(code, 20) for code in codes]
-
-    results = bench.run(called())
+    results = bench.calls(*codes, timeout_s=20, day=today)
     assert [each.error for each in results] == [None] * len(codes)
     return [each.value for each in results]
 
@@ -159,12 +155,9 @@ def test_sessions_at_the_same_time_have_their_own_day_each_from_the_first_centur
 
 
 def test_a_lost_session_begins_at_noon_again(bench):
-    async def called():
-        async with bench.backend.session(DAY) as session:
-            await session.run("import os; os._exit(1)", 20)
-            return (await session.run("import time; time.time()", 20)).value
-
-    assert 0 <= float(bench.run(called())) - NOON_S < 60
+    codes = ("import os; os._exit(1)", "import time; time.time()")
+    _, after = bench.calls(*codes, timeout_s=20, day=DAY)
+    assert 0 <= float(after.value) - NOON_S < 60
 
 
 def test_what_has_no_clock_is_refused_in_one_line():

@@ -35,17 +35,16 @@ def test_the_watchdog_contains_what_takes_memory(watched_bench, attack):
 
 
 def contain(bench, attack):
-    async def attacked(targets):
-        async with bench.backend.session() as session:
-            result = await run_attack(session, attack, targets)
+    async def attacked(session):
+        result = await run_attack(session, attack, target.targets())
+        after = await session.run("6 * 7", 5)
+        if after.status == "crashed":  # what the attack holds left no room for a call
             after = await session.run("6 * 7", 5)
-            if after.status == "crashed":  # what the attack holds left no room for a call
-                after = await session.run("6 * 7", 5)
-            return result, after
+        return result, after
 
     with host() as target:
         held = resident_mb(peak=False)
-        result, after = bench.run(attacked(target.targets()))
+        result, after = bench.in_session(attacked)
         left = bench.living()
         assert escapes(attack, result) == []
         assert target.harm() == []

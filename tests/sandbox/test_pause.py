@@ -119,21 +119,19 @@ while not os.path.getsize("beats"): time.sleep(0.001)
 
 @pytest.mark.parametrize("restless", RESTLESS.values(), ids=RESTLESS)
 def test_nothing_runs_between_calls_and_the_variables_stay(bench, restless):
-    async def call():
-        async with bench.backend.session() as session:
-            idle = []
-            begun = await session.run(BEAT + restless + "\ntime.sleep(0.05)", 10)
-            assert begun.status == "ok", begun
-            for _ in range(3):
-                since = time.monotonic()
-                await asyncio.sleep(0.2)
-                idle.append((since, time.monotonic()))
-                kept = await session.run("kept", 10)
-            return kept, await session.run(f"between({idle})", 10)
+    async def call(session):
+        idle = []
+        begun = await session.run(BEAT + restless + "\ntime.sleep(0.05)", 10)
+        assert begun.status == "ok", begun
+        for _ in range(3):
+            since = time.monotonic()
+            await asyncio.sleep(0.2)
+            idle.append((since, time.monotonic()))
+            kept = await session.run("kept", 10)
+        return kept, await session.run(f"between({idle})", 10)
 
-    kept, beats = bench.run(call())
-    assert kept.value == repr(KEPT)
-    assert beats.value == "[]"
+    kept, beats = bench.in_session(call)
+    assert (kept.value, beats.value) == (repr(KEPT), "[]")
 
 
 def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench):
@@ -145,20 +143,19 @@ def test_after_an_answer_nothing_is_left_that_could_use_the_processor(bench):
     def living(found):
         return sorted(state.replace("R", "S") for state in found if state != "Z")
 
-    async def states():
-        async with bench.backend.session() as session:
-            with host() as target:
-                result = await run_attack(session, attack, target.targets())
-            assert result.value == "[]"
+    async def states(session):
+        with host() as target:
+            result = await run_attack(session, attack, target.targets())
+        assert result.value == "[]"
+        found = list(bench.processes().values())
+        for _ in range(50):  # a container of tests beside this one goes away, ours does not
+            if living(found) == wanted:
+                break
+            await asyncio.sleep(0.1)
             found = list(bench.processes().values())
-            for _ in range(50):  # a container of tests beside this one goes away, ours does not
-                if living(found) == wanted:
-                    break
-                await asyncio.sleep(0.1)
-                found = list(bench.processes().values())
-            return found
+        return found
 
-    found = bench.run(states())
+    found = bench.in_session(states)
     assert living(found) == wanted
     assert len(found) <= LIMITS.processes
     assert bench.living() == []
@@ -172,15 +169,14 @@ def test_every_process_of_a_session_counts_against_its_memory(bench):
         "subprocess.run([sys.executable, '-S', '-c', 'import time; time.sleep(0.6)'])"
     )
 
-    async def groups():
-        async with bench.backend.session() as session:
-            call = asyncio.create_task(session.run(code, 5))
-            await asyncio.sleep(0.3)
-            found = [groups_of(pid) for pid in bench.living()]
-            await call
-            return found
+    async def groups(session):
+        call = asyncio.create_task(session.run(code, 5))
+        await asyncio.sleep(0.3)
+        found = [groups_of(pid) for pid in bench.living()]
+        await call
+        return found
 
-    found = bench.run(groups())
+    found = bench.in_session(groups)
     assert len(found) >= 3
     assert len(set(map(frozenset, found))) == 1
     mark = "docker" if bench.name == "docker" else f"agent-env-{os.getpid()}-"

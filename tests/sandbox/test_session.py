@@ -140,11 +140,10 @@ def test_code_that_cannot_be_run_is_explained(bench, code, complaint):
 def test_a_timeout_says_so_keeps_what_was_printed_and_loses_the_variables(bench):
     code = "x = 1\nprint('begun', flush=True)\nwhile True: pass"
 
-    async def call():
-        async with bench.backend.session() as session:
-            return [await session.run(code, 0.4), await session.run("x", 5)]
+    async def call(session):
+        return [await session.run(code, 0.4), await session.run("x", 5)]
 
-    late, after = bench.run(call())
+    late, after = bench.in_session(call)
     end = (late.status, late.stdout, late.error)
     assert end == ("timeout", "begun\n", "stopped after 0.4 s")
     assert late.duration_s >= 0.4
@@ -191,16 +190,14 @@ def test_episodes_in_a_row_leak_no_descriptors(bench):
 def test_a_cancelled_call_ends_its_session(bench):
     """It does not wait for the call's own time, which is an hour."""
 
-    async def call():
-        async with bench.backend.session() as session:
-            await session.run("x = 1", 5)
-            task = asyncio.create_task(session.run("while True: pass", 3600))
-            await asyncio.sleep(0.2)
-            task.cancel()
-            async with asyncio.timeout(300):
-                with pytest.raises(asyncio.CancelledError):
-                    await task
-            return await session.run("x", 5)
+    async def call(session):
+        await session.run("x = 1", 5)
+        task = asyncio.create_task(session.run("while True: pass", 3600))
+        await asyncio.sleep(0.2)
+        task.cancel()
+        async with asyncio.timeout(300):
+            with pytest.raises(asyncio.CancelledError):
+                await task
+        return await session.run("x", 5)
 
-    after = bench.run(call())
-    assert "NameError" in (after.error or "")
+    assert "NameError" in (bench.in_session(call).error or "")
