@@ -41,11 +41,12 @@ def test_an_announcement_that_cannot_be_is_passed_over(lie):
     assert decode(page.encode(), "") == page
 
 
-@pytest.mark.parametrize(
-    ("text", "codec"), zip(TEXTS.values(), ("cp1252", "cp1251", "cp932", "gb18030"), strict=True)
-)
-def test_a_page_that_lies_about_utf_8_is_still_read(text, codec):
-    page = f"<html><body><p>{text * 8}</p></body></html>"
+LEGACY = {"french": "cp1252", "russian": "cp1251", "japanese": "cp932", "chinese": "gb18030"}
+
+
+@pytest.mark.parametrize(("name", "codec"), LEGACY.items())
+def test_a_page_that_lies_about_utf_8_is_still_read(name, codec):
+    page = f"<html><body><p>{TEXTS[name] * 8}</p></body></html>"
     assert decode(page.encode(codec), "text/html; charset=utf-8") == page
 
 

@@ -141,7 +141,7 @@ def test_a_name_that_two_packages_take_is_refused_with_both(tmp_path, pack):
 def test_what_its_scorer_raises_marks_the_episode_with_the_line(tmp_path, pack):
     models = (pack / "models.py").read_text().replace('return "Monday"', 'return "Someday"')
     (pack / "models.py").write_text(models)
-    assert run(tmp_path).returncode == 0
+    assert run(tmp_path).returncode == 1  # no episode of base has a result
     lines = (tmp_path / "run/scores.jsonl").read_text().splitlines()
     rules = {row["condition"]: row["rule"] for row in map(json.loads, lines)}
     raises = '        raise ValueError("no such weekday")'
