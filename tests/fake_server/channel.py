@@ -1,56 +1,58 @@
 """HTTP/1.1 on one connection, and replies over it: whole, broken off, or a drawn error."""
 
+from __future__ import annotations
+
 import asyncio
 import hashlib
 from collections import Counter
-from contextlib import suppress
 from random import Random
+
+import h11
 
 from agent_env.features.agents.apis import exchange, generate_content
 from agent_env.features.agents.apis.exchange import EVENTS, JSON, HttpRequest, Refusal, as_json
 
-GONE = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
+MAX_BODY = 64 * 1024 * 1024  # bytes of a request
 
 
 class Channel:
     """One connection of one client."""
 
     def __init__(self, reader, writer):
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
+        self._http = h11.Connection(h11.SERVER)
 
     async def requests(self):
-        """The requests in order, until the client leaves; each must be answered before the next."""
-        with suppress(*GONE):
-            while not self._writer.is_closing():
-                head = (await self._reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-                first, *lines = head.strip().split("\r\n")
-                method, target, _ = first.split(" ")
-                pairs = (line.partition(":") for line in lines)
-                headers = {name.lower(): value.strip() for name, _, value in pairs}
-                body = await self._reader.readexactly(int(headers.get("content-length", 0)))
-                yield HttpRequest(method, target.partition("?")[0], body, headers)
-                if headers.get("connection") == "close":
+        """The requests in order; each must be answered before the next."""
+        try:
+            while (request := await self._request()) is not None:
+                yield request
+                if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
                     return
+                self._http.start_next_cycle()
+        except (h11.ProtocolError, ConnectionError):
+            return  # the client is gone or speaks no HTTP
 
     async def reply(self, status, body, kind=JSON, headers=()):
         """Sends a reply of known length."""
-        await self._send(_head(status, kind, ("content-length", len(body)), *headers) + body)
+        head = _head(status, kind, [("content-length", str(len(body))), *headers])
+        await self._send(head, h11.Data(data=body), h11.EndOfMessage())
 
     async def stream(self, events, delay_s=0.0):
         """Sends a reply in pieces."""
-        more = ("cache-control", "no-cache"), ("transfer-encoding", "chunked")
-        await self._send(_head(200, EVENTS, *more))
+        await self._send(_head(200, EVENTS, [("cache-control", "no-cache")]))
         for event in events:
             if delay_s:
                 await asyncio.sleep(delay_s)
-            await self._send(b"%x\r\n%s\r\n" % (len(event), event))
-        await self._send(b"0\r\n\r\n")
+            await self._send(h11.Data(data=event))
+        await self._send(h11.EndOfMessage())
 
     async def cut(self, events, kind):
-        """Sends the first half of a reply, and closes the connection."""
+        """Sends the first half of a reply; the connection is closed when the caller returns."""
         body = b"".join(events)
-        await self._send(_head(200, kind, ("content-length", len(body))) + body[: len(body) // 2])
-        self.close()
+        head = _head(200, kind, [("content-length", str(len(body)))])
+        await self._send(head, h11.Data(data=body[: len(body) // 2]))
 
     async def wait_for_close(self):
         """Waits until the client closes the connection."""
@@ -58,16 +60,49 @@ class Channel:
             pass
 
     def close(self):
+        """Closes the connection."""
         self._writer.close()
 
-    async def _send(self, data):
-        self._writer.write(data)
+    async def _request(self):
+        head = None
+        body = bytearray()
+        while True:
+            event = await self._event()
+            match event:
+                case h11.Request():
+                    head = event
+                case h11.Data():
+                    body += event.data
+                    if len(body) > MAX_BODY:
+                        return None
+                case h11.EndOfMessage() if head is not None:
+                    return _request(head, bytes(body))
+                case _:
+                    return None
+
+    async def _event(self):
+        while (event := self._http.next_event()) is h11.NEED_DATA:
+            self._http.receive_data(await self._reader.read(65536))
+        return event
+
+    async def _send(self, *events):
+        """Sends in one piece, which wakes either side once."""
+        self._writer.write(b"".join(self._http.send(event) or b"" for event in events))
         await self._writer.drain()
 
 
-def _head(status, kind, *headers):
-    lines = (f"{name}: {value}" for name, value in (("content-type", kind), *headers))
-    return "\r\n".join([f"HTTP/1.1 {status} ", *lines, "", ""]).encode()
+def _request(head, body):
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    return HttpRequest(
+        head.method.decode("latin-1"),
+        head.target.decode("latin-1").partition("?")[0],
+        body,
+        headers,
+    )
+
+
+def _head(status, kind, headers):
+    return h11.Response(status_code=status, headers=[("content-type", kind), *headers])
 
 
 class Faults:
@@ -101,7 +136,6 @@ class Faults:
         return None
 
 
-NO_REPLY = {"choices": [], "output": [], "status": "completed"}
 PAGE = b"<html><body><h1>502 Bad Gateway</h1></body></html>"
 INJECTED = "drawn by the fake server"
 RETRY_AFTER = "1"
@@ -109,26 +143,35 @@ RETRY_AFTER = "1"
 VLLM = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotFoundError"}
 
 
-async def send(channel, pieces, kind, is_cut, delay_s):
-    """Sends a reply, or a part of it."""
+async def send_body(channel, value, is_cut):
+    """Sends a reply in one piece, or a part of it."""
+    body = as_json(value)
     if is_cut:
-        await channel.cut(pieces, kind)
-    elif kind == EVENTS:
-        await channel.stream(pieces, delay_s)
+        await channel.cut([body], JSON)
     else:
-        await channel.reply(200, pieces[0])
+        await channel.reply(200, body)
+
+
+async def send_events(channel, events, is_cut, delay_s):
+    """Streams a reply, or a part of it."""
+    pieces = list(events)  # all of them, so that the reply can still be refused
+    if is_cut:
+        await channel.cut(pieces, EVENTS)
+    else:
+        await channel.stream(pieces, delay_s)
 
 
 async def send_fault(channel, fault, api):
     """Sends a fault instead of a reply, an error in the API's style."""
-    bodies = {"empty": b"", "no-reply": as_json(NO_REPLY)}
     match fault:
         case "hang":
             await channel.wait_for_close()
         case "html":
             await channel.reply(200, PAGE, "text/html")
-        case "empty" | "no-reply":
-            await channel.reply(200, bodies[fault])
+        case "empty":
+            await channel.reply(200, b"")
+        case "no-reply":
+            await channel.reply(200, as_json({"choices": [], "output": [], "status": "completed"}))
         case "error-body":
             await channel.reply(200, as_json(api.error(Refusal(503, INJECTED))))
         case _:

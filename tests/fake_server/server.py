@@ -18,11 +18,11 @@ from typing import Any, Literal
 from agent_env.features.agents.apis import generate_content
 from agent_env.features.agents.apis import messages as codecs
 from agent_env.features.agents.apis.chat import read_turn
-from agent_env.features.agents.apis.exchange import EVENTS, JSON, as_json, count_tokens, texts_of
 from agent_env.features.agents.apis.exchange import Refusal as AnyRefusal
+from agent_env.features.agents.apis.exchange import as_json, count_tokens, texts_of
 from tests.fake_server import gemini, messages
 from tests.fake_server.apis import ChatApi, ResponsesApi
-from tests.fake_server.channel import Channel, Faults, send, send_fault
+from tests.fake_server.channel import Channel, Faults, send_body, send_events, send_fault
 from tests.fake_server.conversation import Refusal, usage_of
 from tests.fake_server.modes import MODES, call_id, nonce_of
 from tests.fake_server.policies import model_policy
@@ -149,11 +149,11 @@ class FakeServer:
         await asyncio.sleep(self.latency_s)
         if fault in (None, "cut"):
             answer = await self._answer(request, number)
-            if request.stream:  # all events, so that the reply can still be refused
-                kind, pieces = EVENTS, list(api.stream(request, answer, number))
+            if request.stream:
+                events = api.stream(request, answer, number)
+                await send_events(channel, events, fault == "cut", self.piece_delay_s)
             else:
-                kind, pieces = JSON, [as_json(api.whole(request, answer, number))]
-            await send(channel, pieces, kind, fault == "cut", self.piece_delay_s)
+                await send_body(channel, api.whole(request, answer, number), fault == "cut")
         else:
             await send_fault(channel, fault, api)
         self.counts[fault or "answered"] += 1
