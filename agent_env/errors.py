@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
@@ -175,6 +176,8 @@ def first_problem(problems: Sequence[Mapping[str, Any]]) -> str:
     """The first of a pydantic error's problems as `field: what is wrong`."""
     first = problems[0]
     field = ".".join(map(str, first["loc"]))
+    if missing := _missing_field(first, field):
+        return missing
     if first["type"] == "extra_forbidden":
         return f"unknown field '{field}'"
     text = str(first["msg"]).removeprefix("Value error, ")  # pydantic's word for ours
@@ -185,12 +188,32 @@ def user_problem(problems: Sequence[Mapping[str, Any]], known: Iterable[str]) ->
     """The same of what a user wrote, in our words; `known` are the keys there are."""
     first = problems[0]
     field = ".".join(str(part) for part in first["loc"] if isinstance(part, str))
+    if missing := _missing_field(first, field):
+        return missing
     if first["type"] == "extra_forbidden":
         return f"unknown key '{field}'; known: {', '.join(known)}"
     if first["type"] == "literal_error":
         text = f"{field}: '{first['input']}' is not {first['ctx']['expected']}"
         return text.removeprefix(": ")
     return f"{field}: {first['msg'].replace('Input should be', 'must be')}".removeprefix(": ")
+
+
+def _missing_field(problem: Mapping[str, Any], field: str) -> str:
+    """The problem where a field is not there, also that which tells kinds of records apart."""
+    if problem["type"] == "union_tag_not_found":
+        field = problem["ctx"]["discriminator"].strip("'")
+    elif problem["type"] != "missing":
+        return ""
+    return f"field '{field}' is missing"
+
+
+def syntax_problem(exc: Exception) -> tuple[int | None, str]:
+    """Of an error of tomllib or json: its line, where it says one, and what is wrong there."""
+    if isinstance(exc, JSONDecodeError):
+        return exc.lineno, f"is not JSON: {exc.msg} at column {exc.colno}"
+    text, place, end = str(exc).partition(" (at line ")
+    line = end.partition(",")[0]
+    return int(line) if place and line.isdecimal() else None, f"is not TOML: {text}"
 
 
 @contextmanager

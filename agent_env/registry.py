@@ -42,6 +42,14 @@ _FILE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][\w.]*)")
 _MODULE = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_][\w.]*)")
 
 
+def nearest(text: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names that may have been meant: those that go on from the text, then the likest ones."""
+    names = list(names)
+    longer = [name for name in names if text and name.startswith(text)]
+    near = get_close_matches(text, names, n=most, cutoff=cutoff)
+    return list(dict.fromkeys([*longer, *near]))[:most]
+
+
 CALLED = {"family": "task"}
 """What users call a kind."""
 
@@ -54,8 +62,7 @@ def unknown_name(kind: str, text: str, names: Iterable[str]) -> ConfigError:
     if text.endswith(".py"):
         what = "is a file" if Path(text).is_file() else "is not there"
         return ConfigError(f"{kind} '{text}' {what}; name what stands in a file: {text}:NAME")
-    close = get_close_matches(text, names, n=1)
-    meant = f"did you mean {close[0]}? " if close else ""
+    meant = f"did you mean {near[0]}? " if (near := nearest(text, names)) else ""
     own = "MODULE:NAME or file.py:NAME of your own"
     return ConfigError(
         f"unknown {kind} '{text}'; {meant}known: {', '.join(names) or 'none'}, or the {own}"

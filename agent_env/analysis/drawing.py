@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from agent_env.errors import StorageError
+from agent_env.errors import ConfigError
 from agent_env.records.escaping import visible
 
 INK, SOFT, FAINT, BETTER, WORSE = "#1b1d22", "#5b606b", "#d5d9df", "#0b62a8", "#b8470b"
@@ -35,7 +35,7 @@ LONGEST, LINES_OF_NAME = 100, 6
 
 
 def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
-    """Write NAME.svg, NAME.png and NAME.pdf; StorageError where that cannot be."""
+    """Write NAME.svg, NAME.png and NAME.pdf; ConfigError where that cannot be."""
     FigureCanvasAgg(figure)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def save(figure: Figure, folder: Path, name: str) -> Iterator[Path]:
             figure.savefig(file, dpi=DPI, bbox_inches="tight", metadata=undated)
             yield file
     except OSError as exc:
-        raise StorageError(f"cannot write {folder}: {exc.strerror}") from exc
+        raise ConfigError(f"cannot write to {folder}: {exc.strerror}") from exc
 
 
 def literal(text: str) -> str:

@@ -7,7 +7,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -143,16 +142,17 @@ def show(
     """
     from agent_env.episodes.run_folder import trace_file
     from agent_env.errors import ConfigError
+    from agent_env.registry import nearest
     from agent_env.runs.run import Run
 
     trace = trace_file(target)
     if trace != target and not trace.is_file():
         run = Run.open(trace.parents[2])
         names = [run.key_of(each) for each in run.traces()]
-        close = get_close_matches(f"{trace.parent.name}/{trace.stem}", names, n=3, cutoff=0.0)
+        close = nearest(f"{trace.parent.name}/{trace.name.removesuffix('.jsonl')}", names, 3, 0.0)
         known = ", ".join(f"{run.path}/{name}" for name in close) or "none"
         raise ConfigError(f"there is no episode {target}; the nearest: {known}")
-    if trace != target or (trace.is_file() and trace.suffix == ".jsonl"):
+    if trace != target or _is_trace(trace):
         if prices or fail_on_change:
             raise ConfigError(f"{target} is an episode; --prices and --fail-on-change are for runs")
         _show_episode(trace, as_json, full)
@@ -174,6 +174,14 @@ def show(
             sys.exit(1)
 
     for_each_run(target, show_run, as_json)
+
+
+def _is_trace(file: Path) -> bool:
+    """Whether the file holds events, and not, say, questions."""
+    if file.suffix != ".jsonl" or not file.is_file():
+        return False
+    with file.open("rb") as lines:
+        return b'"kind":' in lines.readline(1_000_000)
 
 
 def _show_episode(trace: Path, as_json: bool, full: bool) -> None:

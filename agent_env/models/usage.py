@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, DatasetError, user_problem
+from agent_env.errors import ConfigError, DatasetError, syntax_problem, user_problem
 from agent_env.models.chat import Json, record, text
 from agent_env.records.schema import ModelFacts, Usage
 
@@ -121,7 +121,7 @@ def read_prices(file: Path) -> dict[str, ModelFacts]:
     try:
         table = json.loads(text) if file.suffix == ".json" else tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
-        raise DatasetError(file, None, f"neither TOML nor JSON as its name says: {exc}") from exc
+        raise DatasetError(file, *syntax_problem(exc)) from exc
     models = table.get("models") if isinstance(table, dict) else None
     if not isinstance(models, dict) or not models:
         raise DatasetError(file, None, 'holds no model; write a table [models."openai/NAME"]')

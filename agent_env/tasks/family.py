@@ -121,6 +121,9 @@ class Family:
     def read_options(self, texts: Sequence[str], difficulty: str | None = None) -> Record:
         """Its options from KEY=VALUE texts, over those of the level of difficulty; several values
         are separated by commas."""
+        for key, _, level in (text.partition("=") for text in texts):
+            if key == "difficulty" and level in self._levels():
+                raise ConfigError(f"--option {key}={level}: write --difficulty {level}")
         preset = {} if difficulty is None else self._level(difficulty)["options"]
         return record_options(self.options, self.name, texts, preset)
 
@@ -160,17 +163,22 @@ class Family:
         return replace(sample_set, samples=tuple(stated))
 
     def _level(self, difficulty: str) -> dict[str, Any]:
-        """The entry of the file of levels: what it is about, and its options."""
-        if self.levels is None:
+        levels = self._levels()
+        if not levels:
             raise ConfigError(
                 f"--difficulty {difficulty}: {self.name} has no levels of difficulty; leave it out"
             )
-        levels: dict[str, dict[str, Any]] = tomllib.loads(self.levels.read_text("utf-8"))
-        levels["paper"] = {"about": "the defaults, as in the paper", "options": {}}
         if difficulty not in levels:
             known = ", ".join(levels)
             raise ConfigError(f"--difficulty {difficulty}: {self.name} has {known}")
         return levels[difficulty]
+
+    def _levels(self) -> dict[str, dict[str, Any]]:
+        """The entries of the file of levels: what each is about, and its options."""
+        if self.levels is None:
+            return {}
+        paper = {"about": "the defaults, as in the paper", "options": {}}
+        return {**tomllib.loads(self.levels.read_text("utf-8")), "paper": paper}
 
     def checked_options(self, values: Mapping[str, Any]) -> Record:
         """Its options with these values, such as those of run.json; ConfigError if invalid."""

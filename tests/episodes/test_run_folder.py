@@ -18,7 +18,7 @@ OTHER = puzzle("b").model_dump_json()
     [
         ("{", r"samples\.jsonl:2: Invalid JSON"),
         ("[]", r"samples\.jsonl:2: Input should be an object"),
-        ('{"id": "b"}', r"samples\.jsonl:2: gold: Field required"),
+        ('{"id": "b"}', r"samples\.jsonl:2: field 'gold' is missing"),
         (puzzle("a").model_dump_json(), r"samples\.jsonl:2: id 'a' is also on line 1"),
         (OTHER.replace('"b"', '"../b"'), r"samples\.jsonl:2: id: String should match pattern"),
         (OTHER[:-1] + ', "colour": 1}', r"samples\.jsonl:2: unknown field 'colour'"),

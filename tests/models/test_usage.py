@@ -122,14 +122,14 @@ A = '[models."a"]\ndate = 2026-01-31\n'
     [
         ("models = 3", "holds no model"),
         ("[models]", "holds no model"),
-        (A, "a: source: Field required"),
+        (A, "a: field 'source' is missing"),
         (f'{A}source = "x"\ninput = 3', "unknown key 'input'; known: "),
         ('[models."a"]\ndate = "today"\nsource = "x"', "a: date: String should match"),
         (
             f'{A}source = "x"\ninput_per_million = -1',
             "a: input_per_million: must be greater than or equal to 0",
         ),
-        ('[models."a"\n', "neither TOML nor JSON"),
+        ('[models."a"\n', "is not TOML"),
         ('prices = 1\n[models."a"]\n', "unknown entry 'prices'"),
     ],
 )

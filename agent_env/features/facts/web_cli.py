@@ -131,7 +131,7 @@ def build_web(options: BuildOptions, note: Callable[[str], None]) -> BuiltWeb:
                 write_world(tables, facts)
                 write_intervals(tables.intervals, intervals)
     except (OSError, StorageError) as exc:
-        raise ConfigError(f"cannot write to {out}: {exc}") from exc
+        raise ConfigError(f"cannot write to {out}: {getattr(exc, 'strerror', exc)}") from exc
     SealedWeb.opened(out, note).close()  # makes the larger index now, and not in the first run
     return BuiltWeb(count, digest, facts, intervals, len(temporal), passed_over(temporal))
 

@@ -95,6 +95,11 @@ class StudyFolder:
 
     def __init__(self, path: Path | str) -> None:
         target = Path(path)
+        if target.name != FILE and target.is_file():
+            raise ConfigError(
+                f"{target} is a file; a study is a folder with {FILE}, such as agent-env study new "
+                "FOLDER writes"
+            )
         self.path = target.parent if target.name == FILE else target
         self.file = self.path / FILE
         self._permit = NOTHING

@@ -10,7 +10,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from agent_env.errors import DatasetError
+from agent_env.errors import DatasetError, syntax_problem
 
 Place = tuple[str | int, ...]
 """The keys that lead to an entry: `("models", "qwen", "temperature")`."""
@@ -35,11 +35,7 @@ class TomlLines:
         try:
             self.data: dict[str, Any] = _plain(tomllib.loads(text))
         except (ValueError, RecursionError) as exc:  # also an integer of too many digits
-            problem = str(exc)
-            place = re.search(r" \(at line (\d+), column \d+\)", problem)
-            line_number = int(place[1]) if place else None
-            problem = problem[: place.start()] if place else problem
-            raise DatasetError(file, line_number, f"is not TOML: {problem}") from None
+            raise DatasetError(file, *syntax_problem(exc)) from None
         self._lines = _lines(text)
 
     def line(self, place: Sequence[str | int]) -> int | None:

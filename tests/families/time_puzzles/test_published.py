@@ -122,7 +122,7 @@ def test_a_broken_file_is_named_by_index_and_field(change, message, tmp_path):
     ("content", "message"),
     [
         ("[" * 100_000, "is not JSON"),
-        ('{"id": "x"}', ":1: gold: Field required"),
+        ('{"id": "x"}', ":1: field 'gold' is missing"),
         (
             [{k: v for k, v in good(1)[0].items() if k != "explicit_constraints"}],
             "index 0, explicit_constraints: is missing",
