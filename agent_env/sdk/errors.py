@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from agent_env.errors import StorageError as StorageError
     from agent_env.errors import ToolError as ToolError
     from agent_env.errors import first_problem as first_problem
-    from agent_env.errors import syntax_problem as syntax_problem
     from agent_env.errors import user_problem as user_problem
 
 __getattr__, __dir__ = on_demand(__file__)

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 from agent_env.families.tdbench.reading import DATE, bounds_of, iso, read_bounds
 from agent_env.families.tdbench.sample import TdbenchSample
 from agent_env.families.tdbench.wording import STYLES, VERBS, Domain
-from agent_env.sdk.errors import ConfigError, DatasetError, first_problem, syntax_problem
+from agent_env.sdk.errors import ConfigError, DatasetError, first_problem
 from agent_env.sdk.records import Record
 
 DROPPED = "questions of own templates that do not read back as their dates"
@@ -69,7 +69,7 @@ def _read(file: Path) -> TemplateFile:
     except OSError as exc:
         raise ConfigError(f"templates {file}: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise DatasetError(file, *syntax_problem(exc)) from exc
+        raise DatasetError(file, None, f"is not TOML: {exc}") from exc
     except ValidationError as exc:
         raise DatasetError(file, None, first_problem(exc.errors())) from exc
 
