@@ -17,7 +17,7 @@ from agent_env.families.qa.sample import (
     ScorerName,
     qa_question,
 )
-from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text
+from agent_env.families.qa.scorers import MEASURES, METRICS, answer_text, plain_text
 from agent_env.features.answers.schemas import DATE, NUMBER, Schema, list_of, matching
 from agent_env.sdk.errors import ConfigError
 from agent_env.sdk.family import AnalysisHooks, AnswerForm, Family, SampleSet, Shortcut, Task
@@ -182,7 +182,8 @@ def score_answer(question: QaSample, episode: Episode, options: QaOptions) -> Sc
         if answer is None:
             rule = "no line that begins with MY ANSWER:"
             return {"outcome": "unreadable", "rule": rule, "metrics": zeros}
-        result = MEASURES[options.scorer](question, answer[0], options)
+        text = answer[0] if options.scorer in ("exact", "regex") else plain_text(answer[0])
+        result = MEASURES[options.scorer](question, text, options)
         return {
             "outcome": "unreadable" if result.answer is None else "read",
             "answer": result.answer,

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from agent_env.features.answers.names import normalise
+from agent_env.features.answers.notations import without_latex
 from agent_env.features.answers.number_answers import value_of
 from agent_env.features.facts.tables.table_files import TableOptions
 from agent_env.sdk.errors import ConfigError
@@ -102,7 +103,7 @@ _AROUND = " .,;:!?()[]\"'“”‘’`*"
 def normal_form(text: str) -> str:
     """As `normalise`, with the punctuation that carries meaning; a text that is mostly symbols
     (`+`, `!=`, `C++`) stays as it is."""
-    text = text.strip()
+    text = without_latex(text).strip()
     for mark, becomes in _ONE_MARK:
         text = mark.sub(becomes, text)
     bare = text.strip(_AROUND).lstrip("#") or text.strip(" \"'“”‘’`") or text

@@ -6,6 +6,7 @@ answer without one scores 0.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,12 +26,13 @@ from agent_env.features.answers.answer_parts import answer_parts
 from agent_env.features.answers.date_answers import parse_date_text
 from agent_env.features.answers.date_sets import exact_match, f1
 from agent_env.features.answers.hedges import UNFINISHED, hedge
-from agent_env.features.answers.names import asks, names_in, token_f1
-from agent_env.features.answers.notations import one_notation, qualifier
+from agent_env.features.answers.names import asks, names_in, names_of_json, token_f1
+from agent_env.features.answers.notations import one_notation, qualifier, without_latex
 from agent_env.features.answers.number_answers import parse_number_text
 from agent_env.features.answers.time_references import time_references
 from agent_env.sdk.records import Episode
 from agent_env.temporal.days import PartialDate
+from agent_env.temporal.written import ANY_MONTH
 
 PATTERN_TIMEOUT_S = 1.0
 """For one pattern of the user's over one answer."""
@@ -56,6 +58,23 @@ def answer_text(episode: Episode) -> tuple[str, str] | None:
         return None
     text = part.text.strip()
     return text.strip("*`").strip() or text, part.where
+
+
+def plain_text(text: str) -> str:
+    """The text of an answer without LaTeX and without the JSON around a single value; a list stays
+    JSON, of its values alone."""
+    try:
+        value = json.loads(text) if text[:1] in ("{", "[", '"') else None
+    except (ValueError, RecursionError):
+        value = None
+    values = None if value is None else names_of_json(value)
+    if values is None:
+        return without_latex(text)
+    if len(values) != 1 or "[" in text:
+        return json.dumps(values, ensure_ascii=False)
+    key = next(iter(value)).replace("_", " ") if isinstance(value, dict) and len(value) == 1 else ""
+    says = f"{key} " if qualifier(f"{key} ", "") else ""  # {"before": "1997"}
+    return says + without_latex(values[0]).strip()
 
 
 def _single(match: float, answer: str, rule: str, **more: float) -> Assessment:
@@ -98,6 +117,14 @@ def _tolerance(gold: Decimal, options: QaOptions) -> Decimal:
 _BARE_YEAR = re.compile(r"(?:in )?(?:the year )?(\d{1,3})\.?", re.I)
 
 
+_LOOSE = re.compile(
+    r"(?<![\w.,:/\[(#])\d{1,2}(?:st|nd|rd|th)?(?!\w|[.,:]\d|[.)\]] ?~|%| ?[^\W\d_]{2,}(?<! of))"
+    rf"|\b(?:{ANY_MONTH})\.?,? \d{{1,2}}(?!\d)|\b(?:month|day)\W{{1,4}}\d",
+    re.I,
+)
+"""A day or a month beside a year."""
+
+
 def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
     """The one date of the answer, as precise as an accepted one or finer, and in agreement."""
     if bare := _BARE_YEAR.fullmatch(text):
@@ -112,6 +139,10 @@ def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
     if why := next(filter(None, qualified), "") or hedge(text, [each.at for each in places]):
         return Assessment(None, why, {"exact_match": 0.0})
     (value,) = references
+    spans = [0, *(index for each in places for index in each.at), len(text)]
+    rest = "~".join(text[a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
+    if len(value) < 10 and (left := _LOOSE.search(rest)):
+        return Assessment(None, f"leaves '{left[0]}' beside its date", {"exact_match": 0.0})
     accepted = [str(PartialDate.parse(gold)) for gold in question.gold]
     match = any(value == gold or value.startswith(f"{gold}-") for gold in accepted)
     return _single(float(match), value, "the one date")
@@ -149,12 +180,24 @@ def choice(question: QaSample, text: str, options: QaOptions) -> Assessment:
     return _single(float(letter in question.gold), letter, rule)
 
 
+_GIVES = re.compile(
+    r"(?:[*_]{0,2}(?:(?:so|thus|hence|therefore),? )?(?:(?:it|this|that)(?:['’]s| is| was)\b"
+    r"|(?:(?:the|my) )?(?:(?:final|correct|right|best|only) )?(?:answer|option|choice|letter)\b"
+    r"(?: is| was)?)[\s:=*_]{0,5}){1,3}",
+    re.I,
+)
+"""Words before a choice, such as "The answer is option"."""
+
+
 def _chosen(choices: tuple[str, ...], text: str) -> tuple[str | None, str]:
     """The letter of the choice that the text names, and the rule."""
     plain = {" ".join(each.casefold().split()): LETTERS[n] for n, each in enumerate(choices)}
     by_text = {normal_form(each): LETTERS[n] for n, each in enumerate(choices)}
     if (whole := plain.get(" ".join(text.casefold().split()))) is not None:
         return whole, "text of a choice"
+    text = text.strip("[]\"' ")
+    if (gives := _GIVES.match(text)) is not None and normal_form(text) not in by_text:
+        text = text[gives.end() :]
     match = _LETTER.match(text)
     if match is not None and match[1].upper() in LETTERS[: len(choices)]:
         letter, rest = match[1].upper(), normal_form(text[match.end() :])

@@ -153,6 +153,7 @@ def _is_key(lead: str, mark: str) -> bool:
 
 # Where it ends ----------------------------------------------------------------------------------
 
+_QUOTE = re.compile(r"[ \t]{0,3}(?:>[ \t]?){1,3}")
 _FENCE = re.compile(r"[ \t]*```[\w-]*[ \t]*")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n((?:(?!```).)*?)\n[ \t]*```", re.S)
 _BULLET = re.compile(r"[ \t>*_]*(?:[-*•+]|\(?\d{1,3}[.)])[ \t*_`]+")
@@ -176,7 +177,11 @@ def _block(rest: str, of_dates: bool) -> tuple[str, str]:
     after it."""
     if not of_dates and (end := _json_end(rest)):
         return rest[:end].strip(), rest[end:]
-    lines = rest[:LONGEST].split("\n")
+    own, *below = rest[:LONGEST].split("\n")
+    lines = [
+        own,
+        *(_QUOTE.sub("", line, count=1) if line.lstrip()[:1] == ">" else line for line in below),
+    ]
     is_below = not of_dates and not re.search(r"\w", lines[0])
     block: list[str] = []
     is_fenced = is_gap = False

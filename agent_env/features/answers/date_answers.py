@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from agent_env.features.answers.answer_parts import LONGEST, Part, answer_parts
 from agent_env.features.answers.hedges import UNFINISHED
-from agent_env.features.answers.notations import one_notation, qualifier
+from agent_env.features.answers.notations import one_notation, qualifier, without_latex
 from agent_env.temporal.written import ANY_MONTH, MONTHS, DateForms, WrittenDate, month_number
 
 
@@ -101,28 +101,24 @@ _DASHES = str.maketrans(
 )
 _NOTE = re.compile(r"\([^()\n]{0,300}\)")
 _NOTATION = (
-    (re.compile(r"\\(?:emptyset|varnothing)"), "∅"),
     (re.compile(r"\\[a-zA-Z]{1,15}\{"), "{"),
-    (re.compile(r"\\[()\[\]]|\$"), ""),
-    (re.compile(r"\\(?:quad|qquad|[,;:! \\])"), " "),
+    (re.compile(r"\$"), ""),
     (re.compile(r"</?sup>"), ""),
     (re.compile(r"</?[a-zA-Z]{1,10} ?/?>"), " "),
     (re.compile(r"[*_`\"“”'’‘«»]"), ""),
-    (re.compile(r"\b(?:datetime\.)?(?:date|datetime)"
-                r"\((\d{4}), ?(\d{1,2}), ?(\d{1,2})(?:, ?0){0,4}\)"), r"\1-\2-\3"),
     (re.compile(r"\bTimestamp\(([^()\n]{0,40})\)"), r"\1"),
     (re.compile(r"(\d{4}-\d{1,2}-\d{1,2}) ?-(?=\d{4}-)"), r"\1 to "),
     (re.compile(r"(?<=[,;] )\(?\d{1,2}[.)] (?=\d{4}-|[A-Z])"), ""),
 )  # fmt: skip
 _MARKED = re.compile(r"[\\$<*_`\"“”'’‘«»()]|\d ?-\d{4}|[,;] \d{1,2}[.)]")
 """What a text has that one of them changes."""
-_BULLET = re.compile(r"^[>+•-]{0,3} ?(?:\(?\d{1,3}[.)](?= )|[-•+](?= ))?")
+_BULLET = re.compile(r"^[+•-]{0,3} ?(?:\(?\d{1,3}[.)](?= )|[-•+](?= ))?")
 _EMPTY = re.compile(r"∅|\{ ?\}|\[ ?\]|set\(\)")
 
 
 def _plain(text: str) -> str:
     """The text without emphasis, quotes, LaTeX, HTML, bullets and repeated blanks."""
-    plain = one_notation(text.translate(_DASHES))
+    plain = one_notation(without_latex(text.translate(_DASHES)))
     if _MARKED.search(plain) is not None:
         for pattern, becomes in _NOTATION:
             plain = pattern.sub(becomes, plain)
@@ -311,6 +307,11 @@ _HEDGE = re.compile(
     r"|e\.g\.|[✗✘❌×?]",
     re.I,
 )
+_COUNT = re.compile(
+    r"\W{0,3}(?:(?:there are|the|these) )?(\d{1,2}) (?:(?:valid|matching|possible) )?dates?"
+    r"(?= are\b| ?:)",
+    re.I,
+)
 _WRONG = re.compile(r"\b(?:wrong|false|incorrect|invalid)\b", re.I)
 _MONTH_NAMES = frozenset(map(str.lower, MONTHS))
 _UNFINISHED = re.compile(rf"{UNFINISHED.pattern}|[,&]\s{{0,4}}$|\band\s{{0,4}}$", re.I)
@@ -331,6 +332,8 @@ def _problem(content: str, spans: list[_DateSpan], only_dates: bool) -> str:
     if problem := next((span.problem for span in spans if span.problem), ""):
         return problem
     rest = _text_between(content, spans)
+    if (count := _COUNT.match(rest)) is not None and int(count[1]) == len(_days(spans)):
+        rest = rest[count.end() :]
     if _UNFINISHED.search(rest):
         return "breaks off in a list"
     if re.search(r"\d", rest):

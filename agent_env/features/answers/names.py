@@ -207,18 +207,18 @@ def _json_names(text: str, known: Iterable[str]) -> list[str] | None:
                 text = text.strip("[]{}")
                 return [] if _says_none(text) else list(split_names(text, known))
             return [] if _says_none(text) else None
-    values = [_of_json(each) for each in (value if isinstance(value, list) else [value])]
+    values = [names_of_json(each) for each in (value if isinstance(value, list) else [value])]
     return None if None in values else [name for each in values if each for name in each]
 
 
-def _of_json(value: Any) -> list[str] | None:
+def names_of_json(value: Any) -> list[str] | None:
     """The names of one value; None for an object without an answer."""
     if isinstance(value, dict):
         fields = {str(key).casefold(): each for key, each in value.items()}
         key = next((key for key in _KEYS if key in fields), None)
         if key is None and len(fields) != 1:
             return None
-        return _of_json(fields[key or next(iter(fields))])
+        return names_of_json(fields[key or next(iter(fields))])
     if isinstance(value, list):
         return [str(each) for each in value]
     return [] if value is None else [str(value)]

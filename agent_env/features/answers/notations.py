@@ -20,8 +20,16 @@ _TH = r"(?:st|nd|rd|th)?"
 _AD = r"(?:\b(?:A\.? ?D\.?|a\.d\.)|(?<!B)(?<!B\.)(?<![A-Za-z]) ?C\.? ?E\.?)(?!\w)"
 _WIDE = str.maketrans("０１２３４５６７８９／．－", "0123456789/.-")
 _NOTATIONS = (
+    (re.compile(r"\b(?:datetime\.)?(?:date|datetime)\((\d{4}), ?(\d{1,2}), ?(\d{1,2})"
+                r"(?:, ?0){0,4}\)", re.I), lambda m: _partial(*m.groups())),
+    (re.compile(r"\{\s?[\"']?year[\"']?: ?(\d{4}),\s?[\"']?month[\"']?: ?(\d{1,2})"
+                r"(?:,\s?[\"']?day[\"']?: ?(\d{1,2}))?\s?\}", re.I),
+     lambda m: _partial(*m.groups())),
+    (re.compile(r"<(\d[^<>\n]{0,40}\d)>"), r"\1"),
+    (re.compile(rf"(\d{{4}}-\d\d-\d\d) ?{_AD}"), r"\1"),
+    (re.compile(rf"(?<!\w){_MONTH} the (\d{{1,2}}){_TH}(?=,? ?\d{{4}})", re.I), r"\1 \2"),
     (re.compile(r"(\d{3,4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일号]"), r"\1-\2-\3"),
-    (re.compile(r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?"), lambda m: _partial(m[1], m[2])),
+    (re.compile(r"(\d{3,4}) ?[年년](?: ?(\d{1,2}) ?[月월])?"), lambda m: _partial(*m.groups())),
     (re.compile(r"</?(?!br\b)[A-Za-z][\w-]{0,20}/?>"), ""),
     (re.compile(r"(?<![\d/.])(\d{1,4}) ([/.]) (\d{1,2}) \2 (\d{1,4})(?![\d/])"), r"\1\2\3\2\4"),
     (re.compile(r" ,(?= ?\d)"), ","),
@@ -51,6 +59,7 @@ _ODD = (
     ),
     re.compile(r"(?<!\w)[-−]0\d|,\d{4}|[A-Za-z.] \d{3}(?!\w)|\s\d{1,2}(?:\w\w)?, \d{3}(?!\w)"),
     re.compile(r"[AC]\.? ?[DE](?!\w)"),
+    re.compile(r"(?:date|time)\(\d|year[\"']?:|<\d|[a-z.] the \d", re.I),
 )
 """What a text has that is written otherwise; most have none of it."""
 
@@ -65,8 +74,35 @@ def one_notation(text: str) -> str:
     return text
 
 
-def _partial(year: str, month: str | None) -> str:
-    return f"{year:0>4}-{month:0>2}" if month else f"{year:0>4}"
+def _partial(*parts: str | None) -> str:
+    year, *rest = filter(None, parts)
+    return "-".join([f"{year:0>4}", *(f"{part:0>2}" for part in rest)])
+
+
+_SIGNS = {
+    "emptyset": "∅", "varnothing": "∅", "neq": "≠", "ne": "≠", "leq": "≤", "le": "≤", "geq": "≥",
+    "ge": "≥", "lt": "<", "gt": ">", "pm": "±", "approx": "≈", "sim": "~", "times": "×",
+    "cdot": "·", "to": "→", "quad": " ", "qquad": " ",
+}  # fmt: skip
+_SIGN = re.compile(rf"\\({'|'.join(_SIGNS)})(?![A-Za-z])")
+_STYLE = re.compile(
+    r"\\(?:text(?:bf|it|rm|tt|sf)?|emph|math(?:rm|bf|it|sf|tt)|[mf]box|boxed|operatorname)\s?"
+    r"\{([^{}]*)\}"
+)
+_MATHS = re.compile(
+    r"\\[()\[\]]|\$\$|\$(?=[^\s$](?:[^$\n]{0,300}[^\s$])?\$(?!\d))|(?<=\S)\$(?!\S?\d)"
+)
+
+
+def without_latex(text: str) -> str:
+    """The text without the marks of mathematics, spaces and styles of LaTeX."""
+    if not any(mark in text for mark in ("\\", "$", "{,}")):
+        return text
+    text = _SIGN.sub(lambda m: _SIGNS[m[1]], text.replace("{,}", ","))
+    for _ in range(4):  # styles inside each other
+        text = _STYLE.sub(r"\1", text)
+    text = re.sub(r"\\[,;:! \\]", " ", _MATHS.sub("", text))
+    return re.sub(r"\\([{}%$&#_])", r"\1", re.sub(r"(?<=\S)  +(?=\S)", " ", text))
 
 
 _TIMES = "before|after|since|until|till|by|prior to|preceding|following|pre|post"
@@ -101,7 +137,7 @@ _SMALL = (
 
 def _just_before(words: str, symbols: str) -> re.Pattern[str]:
     return re.compile(
-        rf"(?:\b(?:{words})\b\.?|{symbols})[\s:,*_(-]{{0,3}}(?:(?:{_SMALL})\b[\s,*_-]{{0,3}}){{0,4}}$",
+        rf"(?:\b(?:{words})\b\.?|{symbols})[\s:,*_(\"'-]{{0,5}}(?:(?:{_SMALL})\b[\s,*_-]{{0,3}}){{0,4}}$",
         re.I,
     )
 
@@ -112,10 +148,10 @@ _BEFORE_AMOUNT = _just_before(
     "|".join((_BOUND, _EXCEPT, _AWAY, _PART)), r"(?<![-=])>=?|[<≤≥≠±√]=?|\\sqrt\W|\\[dt]?frac\W"
 )
 _DENIED = re.compile(
-    r"\b(?:not|never|neither|nor|cannot|nobody|none|no(?! (?:doubt|question|matter|other)\b)"
-    r"|false(?:ly)?|untrue|wrong(?:ly)?|incorrect(?:ly)?|mistaken(?:ly)?"
+    r"(?<![^\W_])(?:not|never|neither|nor|cannot|nobody|none"
+    r"|no(?! (?:doubt|question|matter|other)\b)|(?:false|wrong|incorrect|mistaken)(?:ly)?|untrue"
     r"|(?:impossible|unlikely|a lie|a myth|den(?:y|ied|ies)|disput\w{1,4}|refut\w{1,4}|rejects?"
-    r"|rejected) that)\b|n['’]t\b",
+    r"|rejected) that)(?![^\W_])|n['’]t\b",
     re.I,
 )
 _CLAUSE = re.compile(r"[.,;:!?\n]|\bbut\b", re.I)
@@ -124,7 +160,8 @@ _BEHIND = re.compile(
     r"|(?:or|and) (?:so|thereabouts|earlier"
     r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b|\+(?!\w)|-?ish\b"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
-    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b)",
+    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b"
+    r"|[-+−–] ?\d{1,3}\W{0,3}$)",
     re.I,
 )
 _ABOUT_BEHIND = re.compile(

@@ -13,7 +13,7 @@ from decimal import Decimal
 from itertools import islice
 
 from agent_env.features.answers.hedges import MOST, hedge
-from agent_env.features.answers.notations import comparison
+from agent_env.features.answers.notations import comparison, without_latex
 from agent_env.temporal.written import NUMBER_WORDS, in_words
 
 LONGEST = 60
@@ -41,7 +41,7 @@ _NUMBER = re.compile(
 )
 _TWO_WAYS = re.compile(r"K(?!\w)| ?(?:[MBGT]|mil|mill)(?!\w)|[²³¹⁰-⁹½¼¾⅓⅔⅛]|(?<=\d{3}0)s\b")
 _PERCENT = re.compile(r"\s?(?:%|‰|per ?cents?\b|pct\b)", re.I)
-_LATEX = re.compile(r"\\[,;:! ]|\{(?=,\})|(?<=,)\}|</?[A-Za-z][\w-]{0,20}/?>")
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,20}/?>")
 _LEFT = re.compile(rf"\b{_SCALE}", re.I)
 
 
@@ -53,7 +53,7 @@ def value_of(text: str) -> Decimal | None:
 
 def parse_number_text(text: str, has_percent: bool = False) -> tuple[Decimal | None, str]:
     """The one number, or None and the reason; `has_percent`: percent are asked for."""
-    text = _LATEX.sub("", text)
+    text = _TAG.sub("", without_latex(text))
     matches = list(islice(_NUMBER.finditer(text), MOST + 1))
     if len(matches) > MOST:
         return None, f"more than {MOST} numbers"

@@ -54,6 +54,12 @@ def test_a_choice_is_a_letter_or_its_text(reply, right):
     assert (result.outcome, result.metrics["exact_match"]) == ("read", right)
 
 
+@pytest.mark.parametrize("reply", CASES["unchosen"])
+def test_what_names_no_single_choice_is_unreadable(reply):
+    result = score(["scorer=choice"], ["B"], f"MY ANSWER: {reply}", choices=["Rome", "Oslo"])
+    assert (result.outcome, result.metrics) == ("unreadable", {"exact_match": 0.0})
+
+
 @pytest.mark.parametrize(
     ("options", "reply", "rule"),
     [*CASES["unreadable"], ("", "thinking " * 400, "no line that begins with MY ANSWER:")],

@@ -3,7 +3,7 @@
 import pytest
 
 from agent_env.families.qa.sample import QaOptions, QaSample
-from agent_env.families.qa.scorers import MEASURES
+from agent_env.families.qa.scorers import MEASURES, plain_text
 from agent_env.families.temp_answers.scoring.answer_spec import AnswerSpec
 from agent_env.families.temp_answers.scoring.time_answers import read_response
 from agent_env.families.traveler.answers import read_answer
@@ -12,7 +12,7 @@ from agent_env.features.answers.date_answers import parse_date_answer
 
 def right(scorer, gold, text):
     sample = QaSample(id="q", task="qa", gold=gold, question="When?")
-    return MEASURES[scorer](sample, text, QaOptions()).metrics["exact_match"] == 1
+    return MEASURES[scorer](sample, plain_text(text), QaOptions()).metrics["exact_match"] == 1
 
 
 @pytest.mark.parametrize("scorer", ["date", "dates"])
@@ -26,10 +26,29 @@ def right(scorer, gold, text):
         "the 17th day of May, 2019", "May 17, 2019 AD", "2019-5-17", "**17 MAY 2019**.",
         "May-17-2019", "17 / 05 / 2019", "2019 . 05 . 17", "２０１９年５月１７日", "May 17 , 2019",
         "2019, 17 May", "<answer>2019-05-17</answer>", "2019-05-17 (Friday)",
+        "May the 17th, 2019", "<2019-05-17>", "2019-05-17 CE", "date(2019, 5, 17)",
+        '{"year": 2019, "month": 5, "day": 17}', r"\boxed{2019\text{-}05\text{-}17}",
+        r"\boxed{17 \text{ May } 2019}",
     ],
 )  # fmt: skip
 def test_a_day_is_read_in_every_notation_by_every_scorer(scorer, text):
     assert right(scorer, ("2019-05-17",), text)
+    assert not right(scorer, ("2019-05-16",), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["2019, 5, 17", '{"month": 5, "day": 17, "year": 2019}', "May 17 of the year 2019",
+     "5. 3. 2019", "year 2019, month 5", "<2019", r"\boxed{\neq 2019}", "date(2019, 13, 5)",
+     "date(2019, 5, 17) - 1"],
+)  # fmt: skip
+def test_a_year_beside_what_may_be_its_day_is_no_date(text):
+    assert not right("date", ("2019",), text)
+
+
+def test_numbers_of_other_things_leave_a_year():
+    for text in ("Signed by 12 nations in 2019.", "2019 [1]", "1. 2019", "In 2019, 5 years later"):
+        assert right("date", ("2019",), text)
 
 
 @pytest.mark.parametrize(
