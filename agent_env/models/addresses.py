@@ -23,7 +23,7 @@ NO_KEY = ""
 """In place of a variable's name."""
 _AT = re.compile(r"(?P<name>.+?)@(?P<url>https?://.*)")
 _ADDRESS = re.compile(r"https?://.*|(localhost|[\d.]+|\[[\da-f:]+\]):\d+(/.*)?")
-_ENDPOINT = re.compile(r"(/(chat/completions|completions|responses|models))?/*$")
+_ENDPOINTS = ("/chat/completions", "/completions", "/responses", "/models")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -35,7 +35,9 @@ def split_address(model: str) -> tuple[str, str | None]:
 
 def server_url(url: str) -> str:
     """The base URL in an address: without the end of the endpoint that was pasted with it."""
-    return _ENDPOINT.sub("", url, count=1)
+    url = url.rstrip("/")
+    end = next(filter(url.endswith, _ENDPOINTS), "")
+    return url.removesuffix(end).rstrip("/")
 
 
 def is_address(model: str) -> bool:

@@ -242,7 +242,8 @@ def _is_entry(line: str, block: list[str], is_gap: bool, is_below: bool) -> bool
 
 
 _AFTERWORD = re.compile(
-    r"[>*_` \t]*(?:(?:reason(?:ing)?|explanation|sources?|notes?|evidence|confidence)\b[*_` ]*[:：]"
+    r"[>*_` \t]*+(?:"
+    r"(?:reason(?:ing)?|explanation|sources?|notes?|evidence|confidence)\b[*_` ]*[:：]"
     r"|(?:\S+ +){3,200}\S+[.!?][*_\"')]*\s*$)",
     re.I,
 )
