@@ -86,6 +86,7 @@ def as_number(text: str) -> Decimal:
 _ONE_MARK = (
     (re.compile(r"[−–‐‑]"), "-"),
     (re.compile(r"^(?:[-*•+]\s{1,9})?[+=]?(?=\s{0,9}[\d.])|^[-*•+]\s{1,9}(?=\S)"), ""),
+    (re.compile(r"^>\s{0,9}([^\W\d].*)|^<([^<>]+)>$", re.S), r"\1\2"),
     (re.compile(r"≠"), "!="),
     (re.compile(r"<="), "≤"),
     (re.compile(r">="), "≥"),

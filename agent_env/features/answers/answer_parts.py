@@ -235,12 +235,13 @@ def _is_entry(line: str, block: list[str], is_gap: bool, is_below: bool) -> bool
     has_heading = block[0].rstrip(" *_").endswith(":")
     if has_heading and len(block) == 1:
         return True
-    if _bullet_end(block[has_heading]):
-        return _bullet_end(line) > 0
+    if _ENTRY.match(block[has_heading]):
+        return _ENTRY.match(line) is not None
     follows = block[-1].rstrip(" *_").endswith((",", ";"))
     return not is_gap and (follows or (is_below and _AFTERWORD.match(line) is None))
 
 
+_ENTRY = re.compile(r"[ \t]*(?:[-*•+]|\(?\d{1,3}[.)]|\(?[a-z]\))[ \t]+(?=\S)")
 _AFTERWORD = re.compile(
     r"[>*_` \t]*+(?:"
     r"(?:reason(?:ing)?|explanation|sources?|notes?|evidence|confidence)\b[*_` ]*[:：]"
@@ -343,5 +344,7 @@ def _json_value(rest: str, of_dates: bool) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return (", ".join(value) or "[]") if of_dates else json.dumps(value, ensure_ascii=False)
+        is_one = len(value) == 1 and not re.search(r"[,;&\n]|\band\b", value[0])
+        listed = of_dates or is_one
+        return (", ".join(value) or "[]") if listed else json.dumps(value, ensure_ascii=False)
     return None

@@ -135,6 +135,8 @@ def parse_name_list(text: str | None, known: Iterable[str] = ()) -> NameList:
 def names_in(answer: str, rule: str, known: Iterable[str] = ()) -> NameList:
     """The names of the text of an answer: JSON, a list with an entry on each line, or names that
     commas, semicolons or `and` separate; `rule` says where the text was found."""
+    if re.fullmatch(r"\W{0,3}(?:∅|\{\s?\}|set\(\))\W{0,3}", answer):
+        return NameList((), rule, answer)
     if answer.startswith(("[", "{")):
         names = _json_names(answer, known)
         if names is None:

@@ -101,6 +101,7 @@ def without_latex(text: str) -> str:
     text = _SIGN.sub(lambda m: _SIGNS[m[1]], text.replace("{,}", ","))
     for _ in range(4):  # styles inside each other
         text = _STYLE.sub(r"\1", text)
+    text = re.sub(r"(?<=\d)\\,(?=\d)", "\u2009", text)
     text = re.sub(r"\\[,;:! \\]", " ", _MATHS.sub("", text))
     return re.sub(r"\\([{}%$&#_])", r"\1", re.sub(r"(?<=\S)  +(?=\S)", " ", text))
 
@@ -148,7 +149,7 @@ _BEFORE_AMOUNT = _just_before(
     "|".join((_BOUND, _EXCEPT, _AWAY, _PART)), r"(?<![-=])>=?|[<≤≥≠±√]=?|\\sqrt\W|\\[dt]?frac\W"
 )
 _DENIED = re.compile(
-    r"(?<![^\W_])(?:not|never|neither|nor|cannot|nobody|none"
+    r"(?<![^\W_])(?:not(?! until\b)|never|neither|nor|cannot|nobody|none"
     r"|no(?! (?:doubt|question|matter|other)\b)|(?:false|wrong|incorrect|mistaken)(?:ly)?|untrue"
     r"|(?:impossible|unlikely|a lie|a myth|den(?:y|ied|ies)|disput\w{1,4}|refut\w{1,4}|rejects?"
     r"|rejected) that)(?![^\W_])|n['’]t\b",
@@ -157,15 +158,16 @@ _DENIED = re.compile(
 _CLAUSE = re.compile(r"[.,;:!?\n]|\bbut\b", re.I)
 _BEHIND = re.compile(
     r"[\s,*_]{0,3}(?:\(?(?:at (?:the )?(?:latest|earliest|most|least)|min|max"
-    r"|(?:or|and) (?:so|thereabouts|earlier"
-    r"|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b|\+(?!\w)|-?ish\b"
+    r"|(?:or|and) (?:earlier|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b"
+    r"|\+(?!\w)|-?ish\b"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
     rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b"
     r"|[-+−–] ?\d{1,3}\W{0,3}$)",
     re.I,
 )
 _ABOUT_BEHIND = re.compile(
-    r"[\s,*_]{0,3}(?:\(?(?:approx(?:imately)?|circa|estimated|roughly)\b|\(?(?-i:B\. ?E\.|BE\b)"
+    r"[\s,*_]{0,3}(?:\(?(?:(?:or|and) (?:so|thereabouts)|approx(?:imately)?|circa|estimated"
+    r"|roughly)\b|\(?(?-i:B\. ?E\.|BE\b)"
     r"|\(?(?-i:B\.? ?C\.? ?(?:E\.?)?(?!\w)|A\.? ?H\.?(?!\w))|bce?\W{0,3}$"
     r"|\(?(?:(?:in|of|on|by) the )?(?:julian|old style|o\.s\.|(?-i:OS)\b|hijri|islamic|hebrew"
     r"|persian)(?: calendar)?\W{0,3}$)",

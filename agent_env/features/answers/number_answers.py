@@ -22,10 +22,11 @@ _BLANK = "\u00a0\u2009\u202f"
 _JOIN = rf"(?:[.,'’_{_BLANK}]| ?(?:[-−–+×*^/:÷]|\*\*) ?[{{(]?)\d++| \d{{3}}(?!\d)"
 _FORMS = (
     (re.compile(r"(?:\d+(?:\.\d+)?|\.\d+)"), ""),
-    (re.compile(rf"[1-9]\d{{0,2}}([,'’_ {_BLANK}])\d{{3}}(?:\1\d{{3}})*(?:\.\d+)?"), ""),
+    (re.compile(rf"[1-9]\d{{0,2}}(?:([,'’_{_BLANK}])\d{{3}}(?:\1\d{{3}})*|(?: \d{{3}}){{2,}})"
+                r"(?:\.\d+)?"), ""),
     (re.compile(r"[1-9]\d?(?:,\d\d)+,\d{3}(?:\.\d+)?"), ""),  # 1,00,000
     (re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}"), "."),
-)
+)  # fmt: skip
 """How a number may be written, with the mark of its groups of three where that is the dot."""
 _SCALES = {
     "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12,
@@ -41,7 +42,7 @@ _NUMBER = re.compile(
 )
 _TWO_WAYS = re.compile(r"K(?!\w)| ?(?:[MBGT]|mil|mill)(?!\w)|[²³¹⁰-⁹½¼¾⅓⅔⅛]|(?<=\d{3}0)s\b")
 _PERCENT = re.compile(r"\s?(?:%|‰|per ?cents?\b|pct\b)", re.I)
-_TAG = re.compile(r"</?[A-Za-z][\w-]{0,20}/?>")
+_TAG = re.compile(r"</?[A-Za-z][\w-]{0,20}/?>|<(?=[-\d][^<>\n]{0,40}>)|(?<=\d)>(?=\W*$)")
 _LEFT = re.compile(rf"\b{_SCALE}", re.I)
 
 
@@ -53,7 +54,7 @@ def value_of(text: str) -> Decimal | None:
 
 def parse_number_text(text: str, has_percent: bool = False) -> tuple[Decimal | None, str]:
     """The one number, or None and the reason; `has_percent`: percent are asked for."""
-    text = _TAG.sub("", without_latex(text))
+    text = _TAG.sub(" ", without_latex(text))
     matches = list(islice(_NUMBER.finditer(text), MOST + 1))
     if len(matches) > MOST:
         return None, f"more than {MOST} numbers"

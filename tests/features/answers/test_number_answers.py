@@ -10,9 +10,10 @@ READ = {
     "366": "366|366 days|about 366|366.0|+366|$366$|\\boxed{366}|366!|3.66e2|366m|366 km²|366 K"
     "|after 366 days|It grew by 366|366 (three hundred and sixty-six)|x = 366|366 times|€366"
     "|366 or so|There is no doubt: 366",
-    "366000": "366k|366 thousand|366,000|366'000|366 000|3,66,000|366{,}000|366\\,000",
-    "1000000": "1 million|$1 million|1-million|10 lakh|1 mn|0.001 billion|1.000.000|1000 thousand",
-    "1234.5": "1.234,5|1,234.5|1 234.5|1234.50",
+    "366000": "366k|366 thousand|366,000|366'000|366\u202f000|3,66,000|366{,}000|366\\,000",
+    "1000000": "1 million|$1 million|1-million|10 lakh|1 000 000|<1000000>|1 mn|0.001 billion"
+    "|1.000.000|1000 thousand",
+    "1234.5": "1.234,5|1,234.5|1234.50",
     "-3": "-3|−3|–3|minus 3|negative 3|-$3|-3 °C",
     "0.5": ".5|0.50",
 }
@@ -23,7 +24,7 @@ NOT_GIVEN = (
     "|It does not have 366 days|any number but 366|wrongly given as 366|one more than 366|twice 366"
     "|half of 366|\\sqrt{366}|366 squared|366²|366½|366 and a half|366/366|366^366|366 × 366"
     "|366-366|366 plus one|366K|366M|366 mil|the 1990s|- 366|1,5|1234,5|0,123|1.234.5|366%"
-    "|366 percent|a million and 366|1 million two hundred thousand|3 or 4|many"
+    "|366 percent|a million and 366|1 million two hundred thousand|42 911|3 or 4|many"
 )
 
 
