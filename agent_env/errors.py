@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from json import JSONDecodeError
 from pathlib import Path
 from types import FrameType
@@ -191,11 +192,30 @@ def user_problem(problems: Sequence[Mapping[str, Any]], known: Iterable[str]) ->
     if missing := _missing_field(first, field):
         return missing
     if first["type"] == "extra_forbidden":
-        return f"unknown key '{field}'; known: {', '.join(known)}"
+        return f"unknown key '{field}'; {suggestion(field.rpartition('.')[2], known)}"
     if first["type"] == "literal_error":
         text = f"{field}: '{first['input']}' is not {first['ctx']['expected']}"
         return text.removeprefix(": ")
     return f"{field}: {first['msg'].replace('Input should be', 'must be')}".removeprefix(": ")
+
+
+def nearest(text: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The names that may have been meant: those that go on from the text, then the likest ones."""
+    names = list(names)
+    longer = [name for name in names if text and name.startswith(text)]
+    near = get_close_matches(text, names, n=most, cutoff=cutoff)
+    return list(dict.fromkeys([*longer, *near]))[:most]
+
+
+def did_you_mean(text: str, names: Iterable[str]) -> str:
+    """A question, with a space behind it, for the nearest name; empty where none is near."""
+    return "".join(f"did you mean {name}? " for name in nearest(text, names))
+
+
+def suggestion(text: str, names: Iterable[str]) -> str:
+    """The same, and all the names that are known."""
+    names = list(names)
+    return f"{did_you_mean(text, names)}known: {', '.join(names) or 'none'}"
 
 
 def _missing_field(problem: Mapping[str, Any], field: str) -> str:

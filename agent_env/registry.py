@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib import import_module
@@ -22,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from agent_env.errors import AgentEnvError, ConfigError, place_of
+from agent_env.errors import AgentEnvError, ConfigError, did_you_mean, place_of
 from agent_env.extras import how_to_install
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.reach import Reach
@@ -42,27 +41,20 @@ _FILE = re.compile(r"(?P<file>.+\.py):(?P<name>[A-Za-z_][\w.]*)")
 _MODULE = re.compile(r"(?P<module>[A-Za-z_]\w*(\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_][\w.]*)")
 
 
-def nearest(text: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
-    """The names that may have been meant: those that go on from the text, then the likest ones."""
-    names = list(names)
-    longer = [name for name in names if text and name.startswith(text)]
-    near = get_close_matches(text, names, n=most, cutoff=cutoff)
-    return list(dict.fromkeys([*longer, *near]))[:most]
-
-
 CALLED = {"family": "task"}
 """What users call a kind."""
 
 
-def unknown_name(kind: str, text: str, names: Iterable[str]) -> ConfigError:
-    """What is wrong with a name that is not found, and what may have been meant."""
+def unknown_name(kind: str, text: str, names: Iterable[str], meant: str = "") -> ConfigError:
+    """What is wrong with a name that is not found, and what may have been meant: by default the
+    nearest of the names."""
     names = list(names)
     if Path(text).is_dir():
         return ConfigError(f"{kind} '{text}' is a folder; known: {', '.join(names)}")
     if text.endswith(".py"):
         what = "is a file" if Path(text).is_file() else "is not there"
         return ConfigError(f"{kind} '{text}' {what}; name what stands in a file: {text}:NAME")
-    meant = f"did you mean {near[0]}? " if (near := nearest(text, names)) else ""
+    meant = meant or did_you_mean(text, names)
     own = "MODULE:NAME or file.py:NAME of your own"
     return ConfigError(
         f"unknown {kind} '{text}'; {meant}known: {', '.join(names) or 'none'}, or the {own}"

@@ -19,7 +19,7 @@ from agent_env.analysis.contrasts import (
 from agent_env.analysis.intervals import Estimate, Floats, Ints, Kind, Means
 from agent_env.analysis.provenance import Provenance
 from agent_env.analysis.study import QUANTITIES, Arm, Observation, Study
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.scoring.sample_means import SampleMeans
 
 
@@ -45,8 +45,8 @@ class Comparison:
         self.options = options or Options()
         self.metric = self.options.metric or study.metrics[0]
         if self.metric not in study.metrics:
-            names = ", ".join(study.metrics)
-            raise ConfigError(f"unknown metric '{self.metric}'; known: {names}")
+            hint = suggestion(self.metric, study.metrics)
+            raise ConfigError(f"unknown metric '{self.metric}'; {hint}")
         self.is_error = self.metric in study.error_metrics
         """Whether the main metric says how far off an answer is: the less the better."""
         self.of_all_metric = study.metrics[0] if self.is_error else self.metric

@@ -24,7 +24,7 @@ from agent_env.analysis.intervals import (
     samples_needed,
 )
 from agent_env.analysis.study import MARK, Arm
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.tasks.modifiers import FIRST_STEP, FORMAT, bare_name, modifier_of, modifiers
 
 
@@ -141,7 +141,7 @@ def _against(baseline: str, arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     base = {arm.run: arm for arm in arms if arm.condition.name == baseline}
     if not base:
         names = dict.fromkeys([arm.condition.name for arm in arms] + [arm.label for arm in arms])
-        raise ConfigError(f"no condition '{baseline}'; known: {', '.join(names)}")
+        raise ConfigError(f"no condition '{baseline}'; {suggestion(baseline, names)}")
     return [(arm, base[arm.run]) for arm in arms if arm.run in base and arm is not base[arm.run]]
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from agent_env.analysis.provenance import Provenance, Provenances
 from agent_env.analysis.totals import Totals, episode_cost, totals
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.models.addresses import served_name, short_names
 from agent_env.models.server_facts import is_listed
 from agent_env.records.manifest import Manifest
@@ -236,8 +236,8 @@ class Study:
         for arm in self.arms:
             if arm.label in (label, label + MARK):
                 return arm
-        labels = ", ".join(arm.label for arm in self.arms)
-        raise ConfigError(f"no condition '{label}'; known: {labels}")
+        hint = suggestion(label, [arm.label for arm in self.arms])
+        raise ConfigError(f"no condition '{label}'; {hint}")
 
 
 def assemble(

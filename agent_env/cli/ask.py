@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -21,7 +20,7 @@ from agent_env.cli.run import (
     side_by_side,
     tell_outcomes,
 )
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, did_you_mean
 from agent_env.records.options import RUNNING, Opt
 from agent_env.registry import hook
 
@@ -49,9 +48,8 @@ def read_config(context: typer.Context, file: Path | None) -> None:
     for key, value in toml.data.items():
         try:
             if (option := known.get(key.replace("_", "-"))) is None:
-                near = get_close_matches(key, known, n=1)
-                hint = f"did you mean '{near[0]}'?" if near else "run --help-all lists them"
-                raise ConfigError(f"there is no such option; {hint}")
+                hint = did_you_mean(key, known) or "run --help-all lists them"
+                raise ConfigError(f"there is no such option; {hint.strip()}")
             values[option.name] = _value(context, option, value, file.parent)
         except ConfigError as exc:
             raise DatasetError(file, toml.line((key,)), f"{key}: {exc}") from exc

@@ -141,8 +141,7 @@ def show(
     or agent-env show runs/first/web/tp-1-00001.1
     """
     from agent_env.episodes.run_folder import trace_file
-    from agent_env.errors import ConfigError
-    from agent_env.registry import nearest
+    from agent_env.errors import ConfigError, nearest
     from agent_env.runs.run import Run
 
     trace = trace_file(target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -43,14 +42,13 @@ def docs(
 def page_file(page: str) -> Path:
     """The page as HTML, or as Markdown where the site is not built; ConfigError for an unknown
     page."""
-    from agent_env.errors import ConfigError
+    from agent_env.errors import ConfigError, did_you_mean
 
     pages = {file.stem: file for file in SITE.rglob("*.html") if file.stem != "404"}
     pages = pages or {file.stem: file for file in SOURCES.rglob("*.md")} or _installed_pages()
     if page not in pages:
-        close = "".join(f"did you mean {name}? " for name in get_close_matches(page, pages, n=1))
         known = ", ".join(sorted(pages)) or "none"
-        raise ConfigError(f"no page '{page}'; {close}pages: {known}")
+        raise ConfigError(f"no page '{page}'; {did_you_mean(page, pages)}pages: {known}")
     return pages[page]
 
 

@@ -8,7 +8,6 @@ import inspect
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agent_env.cli.options import declared
+from agent_env.errors import nearest
 from agent_env.registry import installed, load_path
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class Commands(TyperGroup):
             place = min(places, key=lambda name: name.count(".")).split(".")
             also = f"; known: {', '.join(known)}" if self.prefix else ""
             return f"{problem}; type: {shlex.join(['agent-env', *place, *args[1:]])}{also}"
-        if close := get_close_matches(args[0], known, n=1):
+        if close := nearest(args[0], known):
             near = f"{self.prefix}{close[0]}".replace(".", " ")
             return f"{problem}; did you mean agent-env {near}?"
         return f"{problem}; known: {', '.join(known)}"

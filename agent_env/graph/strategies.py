@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.protocols import Answer, CallTool, RunTools, Say, Strategy
 from agent_env.records.schema import Condition, Message, Sample
 from agent_env.registry import NO_PLUGINS, Plugins, Registry, callable_only
@@ -162,6 +162,6 @@ def make_strategy(
     if name not in makers and ":" not in name and name not in STRATEGIES.built_in():
         known = dict.fromkeys([*STRATEGIES.names(), *makers])
         if name not in known:
-            raise ConfigError(f"unknown strategy '{name}'; known: {', '.join(known)}")
+            raise ConfigError(f"unknown strategy '{name}'; {suggestion(name, known)}")
     maker = makers[name] if name in makers else plugins.find(STRATEGIES, name)
     return maker(StrategyParts(prompt, condition, examples)) or ToolLoop(prompt, condition)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, did_you_mean
 from agent_env.permits import NOTHING, Permit
 from agent_env.records.schema import Condition, Wording, World
 from agent_env.records.tool_traits import ToolTraits
@@ -192,8 +192,8 @@ def _part(part: str, text: str, tools: Tools, permit: Permit) -> tuple[str, tupl
     known = dict.fromkeys([*PARTS, *map(_short, tool_names()), *tools, *TOOLS.names()])
     names = [name for name in known if _short(name) == name]
     raise ConfigError(
-        f"unknown condition '{text}': no part '{part}'; join these by +: {', '.join(names)}, or "
-        "the MODULE:NAME or file.py:NAME of a tool of your own"
+        f"unknown condition '{text}': no part '{part}'; {did_you_mean(part, names)}join these by "
+        f"+: {', '.join(names)}, or the MODULE:NAME or file.py:NAME of a tool of your own"
     )
 
 

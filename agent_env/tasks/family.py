@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
-from agent_env.errors import ConfigError, user_problem
+from agent_env.errors import ConfigError, suggestion, user_problem
 from agent_env.records.schema import MaterialTable, Record, Sample
 from agent_env.records.tier import Tier
 from agent_env.tasks.sample_files import (
@@ -211,8 +211,7 @@ def record_options(
         if not equals:
             raise ConfigError(f"--option '{text}' is not KEY=VALUE")
         if key not in fields:
-            known = ", ".join(fields) or "none"
-            raise ConfigError(f"{owner} has no option '{key}'; known: {known}")
+            raise ConfigError(f"{owner} has no option '{key}'; {suggestion(key, fields)}")
         if key in values:
             raise ConfigError(f"--option {key} is given twice; separate several values by commas")
         takes_several = getattr(fields[key].annotation, "__origin__", None) is tuple

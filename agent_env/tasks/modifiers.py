@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.protocols import ToolChoice
 from agent_env.records.schema import Condition
 from agent_env.tasks.answer_forms import FORMATS
@@ -84,8 +84,9 @@ def with_modifiers(condition: Condition, name: str) -> Condition:
     for text in split_name(name)[1]:
         key = next((each.key for each in modifiers() if each.reads(text)), None)
         if key is None:
-            known = ", ".join(form for each in modifiers() for form in each.forms)
-            raise ConfigError(f"condition '{name}': no modifier '{text}'; known: {known}")
+            known = [form for each in modifiers() for form in each.forms]
+            hint = suggestion(text, known)
+            raise ConfigError(f"condition '{name}': no modifier '{text}'; {hint}")
         if key in texts:
             both = f"{texts[key]} and {text} both say its {key.replace('_', ' ')}"
             raise ConfigError(f"condition '{name}': {both}; take one out")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, did_you_mean
 from agent_env.models.addresses import (
     COMPATIBLE,
     NO_KEY,
@@ -148,7 +148,11 @@ def model_entry(model: str, plugins: Plugins = NO_PLUGINS) -> tuple[PluginEntry,
                     f"with your key in {api.key_variable}"
                 )
         known = dict.fromkeys((*scripts(), *_forms(), *MODELS.names()))
-        raise unknown_name("model", model, (name for name in known if name not in api_paths()))
+        meant = did_you_mean(head, (*scripts(), *MODELS.names()))
+        if "/" in model:
+            meant = meant.replace("? ", f"/{served_name}? ")
+        names = (name for name in known if name not in api_paths())
+        raise unknown_name("model", model, names, meant)
     entry = plugins.entry(MODELS, head)
     if entry.is_built_in:
         return entry, model

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from agent_env.episodes.run_folder import RunFolder
-from agent_env.errors import ConfigError, DatasetError
+from agent_env.errors import ConfigError, DatasetError, suggestion
 from agent_env.models.addresses import OPENAI_URL
 from agent_env.permits import OWN_DEFAULT
 from agent_env.records.manifest import Manifest, Undated, WebSettings
@@ -115,7 +115,7 @@ def settings_of(options: WebOptions, days: Collection[str] = ()) -> WebSettings:
     from agent_env.web.opened import MODES
 
     if options.mode not in MODES:
-        raise ConfigError(f"unknown web '{options.mode}'; known: {', '.join(MODES)}")
+        raise ConfigError(f"unknown web '{options.mode}'; {suggestion(options.mode, MODES)}")
     if options.undated is not None and options.as_of is None:
         raise ConfigError("--undated goes with --as-of, which asks for pages of a day")
     search, _, url = (options.search or "").partition("=")

@@ -110,7 +110,7 @@ def test_a_run_that_is_removed_says_so(run):
         ({"limit": "many"}, ae.ConfigError, "limit='many': must be a valid integer"),
         ({"undated": "no"}, ae.ConfigError, "undated='no': 'no' is not 'withhold', 'count' or"),
         ({"conditions": ["wob"]}, ae.ConfigError, "no part 'wob'"),
-        ({"options": "fact=1"}, ae.ConfigError, "time-puzzles has no option 'fact'; known: "),
+        ({"options": "fact=1"}, ae.ConfigError, "no option 'fact'; did you mean facts? "),
         ({"top_p": 7}, ae.ConfigError, "top_p=7: must be less than or equal to 1"),
         ({"temperature": float("inf")}, ae.ConfigError, "temperature=inf: must be a finite number"),
         ({"tool_limit": {"python": -1}}, ae.ConfigError, "python: must be greater than or equal"),

@@ -123,7 +123,7 @@ A = '[models."a"]\ndate = 2026-01-31\n'
         ("models = 3", "holds no model"),
         ("[models]", "holds no model"),
         (A, "a: field 'source' is missing"),
-        (f'{A}source = "x"\ninput = 3', "unknown key 'input'; known: "),
+        (f'{A}source = "x"\ninput = 3', "unknown key 'input'; did you mean input_per_million"),
         ('[models."a"]\ndate = "today"\nsource = "x"', "a: date: String should match"),
         (
             f'{A}source = "x"\ninput_per_million = -1',

@@ -16,7 +16,7 @@ from typing import Literal
 
 from agent_env.analysis.comparison import Comparison
 from agent_env.analysis.result_tables import ResultTable
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.registry import Registry
 from agent_env.tasks.features import features
 
@@ -79,7 +79,7 @@ def statistics_named(comparison: Comparison, names: Sequence[str]) -> list[Stati
     """Those of these names; ConfigError lists the known ones."""
     by_name = {statistic.name: statistic for statistic in statistics_of(comparison)}
     if unknown := [name for name in names if name not in by_name]:
-        raise ConfigError(f"unknown table '{unknown[0]}'; known: {', '.join(by_name)}")
+        raise ConfigError(f"unknown table '{unknown[0]}'; {suggestion(unknown[0], by_name)}")
     return [by_name[name] for name in names]
 
 

@@ -72,7 +72,7 @@ class CompareOptions:
     ] = ()
     every: Annotated[bool, Opt("All tables that have something to show.", flag="--all")] = False
     to: Annotated[str | None, Opt("md, csv, json or latex.")] = None
-    out: Annotated[Path | None, Opt("Write there; for csv a folder, one file per table.")] = None
+    out: Annotated[Path | None, Opt("Write there; for csv a folder, a file for each table.")] = None
     figures: Annotated[Path | None, Opt("Draw the figures into this folder, SVG, PNG and PDF.")] = (
         None
     )
@@ -261,6 +261,11 @@ def _format(to: str | None, out: Path | None) -> Format:
     if to is None and suffix and suffix not in endings:
         raise ConfigError(f"no format goes with {suffix}; known: {', '.join(endings)}")
     name = to or endings.get(suffix, "md")
+    if name == "csv" and out is not None and suffix in endings:
+        raise ConfigError(
+            f"--out {out}: csv takes a folder, for a file of each table; write --to csv --out "
+            f"{out.with_suffix('')}"
+        )
     for fmt in FORMATS:
         if fmt == name:
             return fmt

@@ -9,13 +9,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from agent_env.errors import ConfigError, user_problem
+from agent_env.errors import ConfigError, did_you_mean, user_problem
 from agent_env.records.options import Option, options_of, record_of
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -61,9 +60,8 @@ def from_arguments(record: type, values: Mapping[str, object], function: str) ->
     known = keywords_of(record)
     for name in values:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean '{near[0]}'?" if near else ""
-            raise TypeError(f"{function}() has no keyword '{name}'{hint}")
+            hint = did_you_mean(name, known)
+            raise TypeError(f"{function}() has no keyword '{name}'; {hint}".rstrip("; "))
     if missing := [
         key.name for key in known.values() if key.is_required and key.name not in values
     ]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from agent_env.errors import ConfigError
+from agent_env.errors import ConfigError, suggestion
 from agent_env.records.schema import Condition
 from agent_env.runs.options.run_options import RunOptions
 from agent_env.runs.planning.draft import axes_of_features
@@ -94,5 +94,5 @@ def episode_limits(
     known = sorted({*tool_names(), *(tool for each in conditions for tool in each.tools)})
     for tool in overrides.get("per_tool") or ():
         if tool not in known:
-            raise ConfigError(f"--tool-limit: no tool '{tool}'; known: {', '.join(known)}")
+            raise ConfigError(f"--tool-limit: no tool '{tool}'; {suggestion(tool, known)}")
     return defaults | overrides
