@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from agent_env.temporal.written import ANY_MONTH
+from agent_env.temporal.written import ANY_MONTH, NUMBERS
 
 _MONTH = rf"({ANY_MONTH})\.?"
 _NAME = rf"(?:{ANY_MONTH})\.?"
@@ -119,7 +119,7 @@ _ABOUT = (
 )
 _EXCEPT = (
     r"(?:any|all|every|each|no)\w{0,5}(?:[ -]\w{1,15}){0,4} but|except(?:ing)?(?: for)?|excluding"
-    r"|exception of|omitting|without|save for|bar|barring|besides|(?:apart|aside) from|instead of"
+    r"|exception of|omitting|without|save for|barring|besides|(?:apart|aside) from|instead of"
     r"|in place of|as opposed to|unlike"
 )
 _UNIT = r"(?:day|week|weekend|fortnight|month|quarter|year|decade|centur(?:y|ie))"
@@ -161,7 +161,8 @@ _BEHIND = re.compile(
     r"|(?:or|and) (?:earlier|later|before|after|onwards?|more|less|fewer|over|under)|onwards?)\b"
     r"|\+(?!\w)|-?ish\b"
     r"|\(?(?:±|\+/-|plus or minus|give or take)"
-    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|\w{{1,10}}) ?(?:{_UNIT}s?|[dwmy])\b"
+    rf"|\(?(?:[-+−–]|plus|minus|less) ?(?:\d{{1,4}}|an?|some|several|{'|'.join(NUMBERS)})[ -]?"
+    rf"(?:{_UNIT}s?|[dwmy])\b"
     r"|[-+−–] ?\d{1,3}\W{0,3}$)",
     re.I,
 )

@@ -35,7 +35,7 @@ _SCALES = {
 }  # fmt: skip
 _SCALE = rf"(?:(?-i:k)|(?:{'|'.join(name for name in _SCALES if name != 'k')})s?)(?![^\W_])"
 _NUMBER = re.compile(
-    rf"(?<![\w.,])(?P<sign>[-−–](?P<gap>\s{{0,3}})|(?:minus|negative)\s)?[$€£¥]?\s?"
+    rf"(?<![\w.,^])(?<!\^\{{)(?P<sign>[-−–](?P<gap>\s{{0,3}})|(?:minus|negative)\s)?[$€£¥]?\s?"
     rf"(?P<digits>(?:\d++|\.\d++)(?:{_JOIN})*+)(?P<power>e[-+]?\d{{1,3}}(?!\w))?"
     rf"(?P<scale>(?:[ -]?{_SCALE}){{0,3}})(?![^\W\d_]{{0,20}}\d)",
     re.I,

@@ -111,7 +111,8 @@ def test_a_day_beside_a_date_and_a_denied_date_are_not_the_date_for_any_reader(f
 @pytest.mark.parametrize(
     "text",
     ["No doubt, in 2019.", "It was in 2019.", "May 2019", "signed by Carter in 2019",
-     "moved from Paris to London in 2019", "After the war, in 2019",],
+     "moved from Paris to London in 2019", "2019 - the year it began", "in Bar, 2019 – Thursday",
+     "After the war, in 2019",],
 )  # fmt: skip
 def test_words_that_qualify_something_else_leave_the_date(text):
     assert right("date", ("2019",), text)

@@ -7,8 +7,8 @@ import pytest
 from agent_env.features.answers.number_answers import parse_number_text, value_of
 
 READ = {
-    "366": "366|366 days|about 366|366.0|+366|$366$|\\boxed{366}|366!|3.66e2|366m|366 km²|366 K"
-    "|after 366 days|It grew by 366|366 (three hundred and sixty-six)|x = 366|366 times|€366"
+    "366": "366|366 days|about 366|366.0|+366|$366$|\\boxed{366}|366!|3.66e2|366m|366 km²|366 m/s^2"
+    "|366 K|after 366 days|It grew by 366|366 (three hundred and sixty-six)|x = 366|366 times|€366"
     "|366 or so|There is no doubt: 366",
     "366000": "366k|366 thousand|366,000|366'000|366\u202f000|3,66,000|366{,}000|366\\,000",
     "1000000": "1 million|$1 million|1-million|10 lakh|1 000 000|<1000000>|1 mn|0.001 billion"
