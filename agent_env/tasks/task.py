@@ -173,6 +173,8 @@ class Task:
     """Strategies of this task alone, beside those of every task."""
     shortcuts: tuple[Shortcut, ...] = ()
     """Baselines that are beside every score; see `tasks.shortcuts`."""
+    is_judged: bool = False
+    """Whether a model's verdicts give the scores, once the run is over."""
     hidden: Mapping[str, object] = field(default_factory=lambda: {"gold": ()})
     """Fields of a sample that give its answer away, and what shortcuts see instead."""
     analysis: AnalysisHooks = AnalysisHooks()

@@ -115,6 +115,7 @@ def make_task(prompt: str, options: QaOptions, materials: Mapping[str, MaterialT
         metrics=METRICS.get(options.scorer, ("exact_match",)),
         error_metrics=frozenset({"absolute_error"} if options.scorer == "number" else ()),
         default_conditions=("base",),
+        is_judged=options.scorer == "judge",
         placeholders={"question": True, "context": False, "choices": False, "form": False},
         fields=fields,
         wording=_wording,

@@ -56,7 +56,7 @@ SENTENCES = 4
 class RunScores:
     """The result of `show`: a study of one run."""
 
-    folder: RunFolder
+    folder: Run
     manifest: Manifest
     comparison: Comparison
     digest: str
@@ -69,9 +69,11 @@ class RunScores:
 
     @property
     def has_no_result(self) -> bool:
-        """Whether a condition has episodes, but none that is finished."""
+        """Whether a condition has episodes, but none that is finished and scored, or that waits
+        for a judge."""
+        kinds = {"read", "unreadable", *(["scorer_failed"] if self.folder.task.is_judged else [])}
         arms = self.comparison.study.arms
-        return any(a.observations and not any(o.counts for o in a.observations) for a in arms)
+        return any(arm.observations and not kinds & arm.outcomes.keys() for arm in arms)
 
     @property
     def title(self) -> str:

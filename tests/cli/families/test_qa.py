@@ -62,11 +62,12 @@ def test_answers_scored_by_a_judge_have_their_scores_once_it_has_been_asked(tmp_
     with serving(FakeServer(script_policy(tmp_path / "script.jsonl"))) as url:
         model = f"compatible/fake@{url}"
         asked = "run open.jsonl --option scorer=judge --model {} --condition base --condition cal"
-        typed(f"{asked} --first-step auto --no-preflight --out run", model, cwd=tmp_path)
+        done = typed(f"{asked} --first-step auto --no-preflight --out run", model, cwd=tmp_path)
         judge = "episodes judge run --model {} --metric judged_right --json"
         some = json.loads(typed(f"{judge} --limit 2", model, cwd=tmp_path).stdout)
         rest = json.loads(typed(judge, model, cwd=tmp_path).stdout)
         none = json.loads(typed(judge, model, cwd=tmp_path).stdout)
+    assert (done.returncode, "no verdict yet: agent-env episodes judge" in done.stderr) == (0, True)
     kept = [(each["chosen"], each["kept"]) for each in (some, rest, none)]
     assert kept == [(2, 0), (6, 2), (6, 6)]
     (judge,) = none["judges"]
