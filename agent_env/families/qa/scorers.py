@@ -140,7 +140,7 @@ def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
         return Assessment(None, why, {"exact_match": 0.0})
     (value,) = references
     spans = [0, *(index for each in places for index in each.at), len(text)]
-    rest = "~".join(text[a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
+    rest = "\n".join(text[a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
     if len(value) < 10 and (left := _LOOSE.search(rest)):
         return Assessment(None, f"leaves '{left[0]}' beside its date", {"exact_match": 0.0})
     accepted = [str(PartialDate.parse(gold)) for gold in question.gold]
