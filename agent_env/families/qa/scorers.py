@@ -118,7 +118,7 @@ _BARE_YEAR = re.compile(r"(?:in )?(?:the year )?(\d{1,3})\.?", re.I)
 
 
 _LOOSE = re.compile(
-    r"(?<![\w.,:/\[(#])\d{1,2}(?:st|nd|rd|th)?(?!\w|[.,:]\d|[.)\]] ?~|%| ?[^\W\d_]{2,}(?<! of))"
+    r"(?<![\w.,:/\[(#])\d{1,2}(?:st|nd|rd|th)?(?!\w|[.,:]\d|[.)\]] ?\0|%| ?[^\W\d_]{2,}(?<! of))"
     rf"|\b(?:{ANY_MONTH})\.?,? \d{{1,2}}(?!\d)|\b(?:month|day)\W{{1,4}}\d",
     re.I,
 )
@@ -140,7 +140,7 @@ def date(question: QaSample, text: str, options: QaOptions) -> Assessment:
         return Assessment(None, why, {"exact_match": 0.0})
     (value,) = references
     spans = [0, *(index for each in places for index in each.at), len(text)]
-    rest = "\n".join(text[a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
+    rest = "\0".join(text[a:b] for a, b in zip(spans[::2], spans[1::2], strict=True))
     if len(value) < 10 and (left := _LOOSE.search(rest)):
         return Assessment(None, f"leaves '{left[0]}' beside its date", {"exact_match": 0.0})
     accepted = [str(PartialDate.parse(gold)) for gold in question.gold]
