@@ -35,9 +35,9 @@ def test_its_logs_and_statistic_are_compared(tmp_path):
     assert done.stdout == (
         "run: 2 episodes of first.lines (lines 1), 0 with their conversation; scores: right\n"
     )
-    done = typed(f"{compare} --table episodes-in-all --out tables.csv", cwd=tmp_path)
+    done = typed(f"{compare} --table episodes-in-all --to csv --out tables", cwd=tmp_path)
     assert done.returncode == 0
-    table = (tmp_path / "tables.csv/episodes-in-all.csv").read_text()
+    table = (tmp_path / "tables/episodes-in-all.csv").read_text()
     assert table == "condition,episodes\nfirst,2\nsecond,2\n"
 
 
