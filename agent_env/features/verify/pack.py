@@ -267,7 +267,8 @@ async def verify_target(options: VerifyOptions, note: Callable[[str], None]) -> 
 def opened(target: Path) -> Iterator[Case]:
     """The run of a folder, or of a pack, for as long as it is needed."""
     if target.is_dir():
-        yield Case(Run.open(target))
+        # absolute, so that a claim's words that are taken for the path are the path
+        yield Case(Run.open(target.absolute()))
         return
     with tempfile.TemporaryDirectory(prefix="agent-env-pack-") as scratch:
         digests = _unpack(target, Path(scratch))

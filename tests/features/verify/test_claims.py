@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -106,6 +107,16 @@ def test_an_episode_that_was_deleted_and_asked_again_was_begun_twice(changed):
     assert agent_env("resume", str(changed / "run"), "--trust-run").returncode == 0
     (line,) = failing(verified(changed / "run"))["repeats"]
     assert line.partition(": ")[2] == "was begun 2 times, and 1 traces are here"
+
+
+def test_the_name_of_the_run_is_taken_out_of_no_word(changed, monkeypatch):
+    (changed / "run").rename(changed / "a")
+    next((changed / "a/episodes/explicit").glob("*.jsonl")).write_text("no trace")
+    monkeypatch.chdir(changed)
+    result = verified(Path("a"))
+    assert failing(result)["scores"][0].endswith(": has a score and no trace")
+    claims = {claim.name: claim.text for claim in result.claims}
+    assert claims["files"] == "a folder has no list of its files; a pack has one"
 
 
 @pytest.mark.parametrize(
