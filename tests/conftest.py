@@ -50,6 +50,12 @@ def pytest_collection_finish():
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores: where a test waits for a process, another one goes on."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_addoption(parser):
     parser.addoption(
         "--skipped-last",
