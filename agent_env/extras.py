@@ -6,7 +6,6 @@ nevertheless where it is not installed ends the command with the same line (`cli
 
 from __future__ import annotations
 
-import logging
 from importlib import import_module
 
 from agent_env.errors import ConfigError
@@ -40,6 +39,8 @@ def need_extra(*modules: str, extra: str | None = None, what: str = "this") -> N
 
 def check_sdk() -> None:
     """ConfigError where the SDK of MCP is not installed."""
+    import logging
+
     need_extra("mcp.client", what="an MCP server")
     for name in ("client", "mcp"):  # it logs what the transport has told already
         logging.getLogger(name).setLevel(logging.CRITICAL)

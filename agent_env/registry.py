@@ -255,7 +255,7 @@ def _type_name(thing: object) -> str:
 def installed(group: str) -> tuple[EntryPoint, ...]:
     """The entry points of installed packages, but for ours whose folder was left out."""
     points = _entry_points(tuple(sys.path)).get(group, ())
-    return tuple(each for each in points if not _is_ours(each) or _is_there(each.module))
+    return tuple(each for each in points if _is_there(each.module))
 
 
 def _is_ours(point: EntryPoint) -> bool:
@@ -272,7 +272,9 @@ def ours(group: str) -> Mapping[str, str]:
 
 
 def _is_there(module: str) -> bool:
-    """Whether its file is, without importing the packages above it."""
+    """Whether its file is, without importing the packages above it; others' modules are."""
+    if not module.startswith("agent_env."):
+        return True
     file = Path(__file__).parents[1].joinpath(*module.split("."))
     return file.with_suffix(".py").exists() or file.is_dir()
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agent_env.sdk.commands import AsJson, Opt, Wide, print_table, say
-from agent_env.sdk.inside import side_by_side, tell_outcomes
 
 if TYPE_CHECKING:
     from agent_env.features.studies.folder import StudyFolder
@@ -99,6 +98,7 @@ def go_on(
     """Run it with progress; print where it is, and the outcome of each run; exit 1 where any
     failed."""
     from agent_env.features.studies.status import status_of, status_table
+    from agent_env.sdk.inside import side_by_side, tell_outcomes
 
     again = f"agent-env resume {opened.path}"
     failures = side_by_side(go, again)
