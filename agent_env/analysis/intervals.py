@@ -112,7 +112,9 @@ class Means:
         values = np.nan_to_num(self.values)
         self.errors = self._error(self._sums - values * self._sizes, self.clusters)
         """Standard errors, robust to clusters; NaN for fewer than two."""
-        self._apart = self._error(np.where(known, tops - values * bottoms, 0.0), self.samples)
+        self._independent_errors = self._error(
+            np.where(known, tops - values * bottoms, 0.0), self.samples
+        )
         """Standard errors if the samples were independent."""
 
     def _error(self, rests: Floats, counts: Ints) -> Floats:
@@ -164,7 +166,7 @@ class Means:
         events = int((np.abs(sums) > _NOTHING).sum())
         if kind == "rate":
             events = min(events, int((sums < sizes - _NOTHING).sum()))
-        n = spread / max(error, float(self._apart[k])) ** 2
+        n = spread / max(error, float(self._independent_errors[k])) ** 2
         n = min(n, clusters) if events < FEW_EVENTS else n
         return n, student_quantile(alpha / 2, clusters - 1)
 

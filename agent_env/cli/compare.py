@@ -176,11 +176,15 @@ def show(
 
 
 def _is_trace(file: Path) -> bool:
-    """Whether the file holds events, and not, say, questions."""
+    """Whether the file may hold events: it is JSON lines, and no others, such as questions."""
     if file.suffix != ".jsonl" or not file.is_file():
         return False
     with file.open("rb") as lines:
-        return b'"kind":' in lines.readline(1_000_000)
+        first = lines.readline(1_000_000)
+    try:
+        return "kind" in json.loads(first)
+    except (ValueError, TypeError, RecursionError):  # a broken trace is told by its line
+        return True
 
 
 def _show_episode(trace: Path, as_json: bool, full: bool) -> None:

@@ -23,7 +23,8 @@ NO_KEY = ""
 """In place of a variable's name."""
 _AT = re.compile(r"(?P<name>.+?)@(?P<url>https?://.*)")
 _ADDRESS = re.compile(r"https?://.*|(localhost|[\d.]+|\[[\da-f:]+\]):\d+(/.*)?")
-_ENDPOINTS = ("/chat/completions", "/completions", "/responses", "/models")
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions|responses|(?<=/v1/)models)$")
+"""What may be pasted behind a base URL; Azure's ends with /models."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -35,9 +36,7 @@ def split_address(model: str) -> tuple[str, str | None]:
 
 def server_url(url: str) -> str:
     """The base URL in an address: without the end of the endpoint that was pasted with it."""
-    url = url.rstrip("/")
-    end = next(filter(url.endswith, _ENDPOINTS), "")
-    return url.removesuffix(end).rstrip("/")
+    return _ENDPOINT.sub("", url.rstrip("/")).rstrip("/")
 
 
 def is_address(model: str) -> bool:

@@ -192,18 +192,18 @@ def qualifier(before: str, behind: str, what: str = "date") -> str:
 
 def displacement(before: str, behind: str, what: str = "date") -> str:
     """As `qualifier`, but `since` and the like, an approximation and an era are allowed."""
-    found = _BEFORE_DATE.search(before[-60:]) or _BEHIND.match(behind[:60])
-    return _named(found, what) or _denied(before, what)
+    match = _BEFORE_DATE.search(before[-60:]) or _BEHIND.match(behind[:60])
+    return _named(match, what) or _denied(before, what)
 
 
 def comparison(before: str, behind: str) -> str:
     """As `displacement`, for the number of an amount."""
-    found = _BEFORE_AMOUNT.search(before[-60:]) or _BEHIND_AMOUNT.match(behind[:60])
-    return _named(found, "number") or _denied(before, "number")
+    match = _BEFORE_AMOUNT.search(before[-60:]) or _BEHIND_AMOUNT.match(behind[:60])
+    return _named(match, "number") or _denied(before, "number")
 
 
-def _named(found: re.Match[str] | None, what: str) -> str:
-    return f"qualifies its {what} ('{found[0].strip(' ,*_()')[:40]}')" if found else ""
+def _named(match: re.Match[str] | None, what: str) -> str:
+    return f"qualifies its {what} ('{match[0].strip(' ,*_()')[:40]}')" if match else ""
 
 
 def _denied(before: str, what: str) -> str:
